@@ -9,7 +9,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem, RecordError, RecordRefused
 from rocketconnect_sdk.files import AppendedFile, Owner, StagedFile
 from rocketconnect_sdk.files.checks import file_targets, kind_problems, place_problems
-from rocketconnect_sdk.files.lines import json_line, json_lines, text_line, text_lines
+from rocketconnect_sdk.files.lines import json_line, json_lines, plainly, text_line, text_lines
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.permissions.roots import Access, Roots, writing
@@ -113,12 +113,12 @@ class LineWriter(SinkWriter):
         many, one = _FORMS[self._form]
         refused: dict[int, str] = {}
         try:
-            data = many(batch.values)
+            data = many(plainly(batch.values, batch.schema))
         except RecordError:
             lines = []
             for index, value in enumerate(batch.values):
                 try:
-                    lines.append(one(value))
+                    lines.append(one(*plainly([value], batch.schema)))
                 except RecordError as error:
                     refused[index] = str(error)
             data = b"".join(lines)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import RecordError, RecordRefused
-from rocketconnect_sdk.files.lines import json_line, text_line
+from rocketconnect_sdk.files.lines import json_line, plainly, text_line
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import Guarantee, QueuePosition, Receipt, RecordSink, RecordSinkTask, SinkCommit, SinkWriter
@@ -64,7 +64,7 @@ class LineMaker(SinkWriter):
         lines, refused = [], {}
         for index, value in enumerate(batch.values):
             try:
-                lines.append(_FORMS[self._form](value))
+                lines.append(_FORMS[self._form](*plainly([value], batch.schema)))
             except RecordError as error:
                 refused[index] = str(error)
         if refused:

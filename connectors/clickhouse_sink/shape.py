@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +16,7 @@ from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution import Takes
 from rocketconnect_sdk.evolution.fitting import fit
+from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.schema import DIGITS, Field, Schema, Type, Unit
 from rocketconnect_sdk.targets.rows import Rows
 
@@ -192,7 +192,7 @@ def _typed(values: pa.Array, schema: Schema, kind: str) -> tuple[pa.Array, _Bad]
             return _array(values, schema.items, kind)
         case Type.STRUCT | Type.ARRAY | Type.MAP:
             plain = readable(values).to_pylist(maps_as_pydicts="strict")
-            return pa.array([None if value is None else msgspec.json.encode(value).decode() for value in plain], pa.string()), []
+            return pa.array([None if value is None else to_json(value).decode() for value in plain], pa.string()), []
         case Type.STRING if kind.startswith(("FixedString(", "Enum")):
             return values, _unknown(values, kind)
     return values, []

@@ -13,6 +13,7 @@ from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution import Takes
 from rocketconnect_sdk.evolution.fitting import fit
+from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.schema import DIGITS, Field, Schema, Type, Unit
 from rocketconnect_sdk.targets.rows import Rows
 
@@ -134,7 +135,7 @@ def _typed(values: pa.Array, schema: Schema, column: Column) -> pa.Array:
     match schema.type:
         case Type.STRUCT | Type.ARRAY | Type.MAP:
             plain = readable(values).to_pylist(maps_as_pydicts="strict")
-            return pa.array([None if value is None else msgspec.json.encode(value).decode() for value in plain], pa.string())
+            return pa.array([None if value is None else to_json(value).decode() for value in plain], pa.string())
         case Type.TIME:
             unit = schema.unit.value
             made = values.cast(pa.int32()).cast(pa.time32(unit)) if unit == "ms" else values.cast(pa.int64()).cast(pa.time64(unit))

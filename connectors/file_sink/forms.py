@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from rocketconnect_sdk.columns.arrow_types import from_arrow_type, readable
 from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.files.lines import json_lines, text_lines, to_json
+from rocketconnect_sdk.files.lines import json_lines, plainly, text_lines, to_json
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.spark.types import to_spark
 
@@ -40,9 +41,9 @@ class LineForm:
         if self.format == "csv":
             return self._csv(values)
         if self.format == "jsonlines":
-            return json_lines(_python(values))
+            return json_lines(_plain(values))
         if not pa.types.is_string(values.type):
-            return text_lines(_python(values))
+            return text_lines(_plain(values))
         return _joined(values)
 
     def names(self, kind: pa.DataType) -> list[str]:
@@ -121,8 +122,17 @@ def _beginning(value: pa.Array) -> str | bytes:
 
 
 def _python(values: pa.Array) -> list[object]:
-    found: list[object] = values.to_pylist(maps_as_pydicts="strict")
+    found: list[object] = readable(values).to_pylist(maps_as_pydicts="strict")
     return found
+
+
+def _plain(values: pa.Array) -> Sequence[object]:
+    try:
+        schema = from_arrow_type(values.type)
+    except TypeError:
+        # What no schema stands for is as Python has it, such as columns of nothing but nulls.
+        schema = None
+    return plainly(_python(values), schema)
 
 
 def _joined(values: pa.Array) -> memoryview:
@@ -138,6 +148,6 @@ def _joined(values: pa.Array) -> memoryview:
 def _flat(column: pa.Array) -> pa.Array:
     """A column that CSV can hold: nested values as JSON, bytes as they are."""
     if pa.types.is_nested(column.type):
-        return pa.array([None if value is None else to_json(value).decode() for value in _python(column)], pa.string())
+        return pa.array([None if value is None else to_json(value).decode() for value in _plain(column)], pa.string())
     # A UUID or JSON as its text.
     return to_spark(column) if isinstance(column, pa.ExtensionArray) else column

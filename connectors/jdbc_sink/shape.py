@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -11,6 +10,7 @@ from connectors.jdbc.dialect import Dialect, Table
 from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution.fitting import fit
+from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.schema import LENGTH, Field, Schema, Type, Unit
 from rocketconnect_sdk.targets.fitted import keyed
 from rocketconnect_sdk.targets.rows import Rows
@@ -169,7 +169,7 @@ def _typed(values: pa.Array, schema: Schema) -> pa.Array:
     """Values of the type that Spark has for a schema, as a database takes them."""
     if schema.type in _NESTED:
         plain = readable(values).to_pylist(maps_as_pydicts="strict")
-        return pa.array([None if value is None else msgspec.json.encode(value).decode() for value in plain], pa.string())
+        return pa.array([None if value is None else to_json(value).decode() for value in plain], pa.string())
     if schema.type is Type.TIME and schema.unit is not Unit.NANOSECONDS:
         ticks = pc.multiply(values, 1000) if schema.unit is Unit.MILLISECONDS else values
         return ticks.cast(pa.time64("us"))

@@ -43,8 +43,6 @@ _KINDS: Mapping[type, str] = {
     list: "a list",
 }
 """What JSON has, in words."""
-_EXACT = 15
-"""So many digits every number of 64 bits keeps."""
 _WIDER = (Type.INT16, Type.INT32, Type.INT64, Type.UINT64)
 _WIDEST = (Type.INT64, Type.UINT64)
 _SAME = {
@@ -75,8 +73,6 @@ def misfit_of_column(name: str, schema: Schema, value: object, *, advise: bool =
     shown = _KINDS.get(type(value), "the value") if is_hidden else f"`{_json(value)[:_LONGEST]}`"
     made = _taking(schema, value)
     said = f"the column `{name}` is {_in_words(schema, is_whole=is_whole)}, and {shown} is not"
-    if schema.type is Type.DECIMAL and isinstance(value, float) and isfinite(value) and not made:
-        return f"{said}: of so many digits JSON's numbers may have lost some; write it as text"
     return f"{said}; make it `{made}`" if made and advise else said
 
 
@@ -146,8 +142,7 @@ def _decimal_taking(schema: Schema, value: float | Decimal) -> str:
     _, digits, exponent = number.as_tuple()
     behind = max(schema.scale, -int(exponent))
     before = max(schema.precision - schema.scale, len(digits) + int(exponent))
-    is_exact = not isinstance(value, float) or len(digits) <= _EXACT
-    return f"decimal({before + behind},{behind})" if is_exact and before + behind <= DIGITS else ""
+    return f"decimal({before + behind},{behind})" if before + behind <= DIGITS else ""
 
 
 def _misfits(schema: Schema, value: Any, path: str) -> Iterator[str]:

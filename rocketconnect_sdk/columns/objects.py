@@ -30,8 +30,6 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 _NAMES = 10
 _NAME = 100
 """So much of names is told."""
-_EXACT = 15
-"""So many digits every number of 64 bits keeps."""
 _BAD = (RecordError, pa.ArrowException, msgspec.MsgspecError, TypeError, ValueError, OverflowError)
 """What a value raises that does not have the type of its column."""
 
@@ -82,7 +80,8 @@ def rows_of_bytes(texts: Sequence[bytes], columns: Schema) -> pa.StructArray | N
     try:
         check_numbers(rows, columns, texts)
         arrays = [
-            read_texts(part, field.schema) if field.schema.type in TEXTS else part for field, part in fields_of(rows, columns)
+            read_texts(part, field.schema) if part.type != to_arrow_type(field.schema) else part
+            for field, part in fields_of(rows, columns)
         ]
     except NotPlain:
         return None
@@ -90,7 +89,8 @@ def rows_of_bytes(texts: Sequence[bytes], columns: Schema) -> pa.StructArray | N
 
 
 def _in_json(schema: Schema) -> pa.DataType:
-    return pa.string() if schema.type in TEXTS else to_arrow_type(schema)
+    # Arrow takes decimals that are texts or numbers.
+    return pa.string() if schema.type in TEXTS and schema.type is not Type.DECIMAL else to_arrow_type(schema)
 
 
 def read_objects(texts: Sequence[bytes], kind: pa.StructType) -> pa.StructArray | None:
@@ -199,11 +199,8 @@ def _of_text(schema: Schema, value: object) -> object:
     if isinstance(value, str):
         return read_text(schema, value)
     if schema.type is Type.DECIMAL and isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        number = value if isinstance(value, Decimal) else Decimal(repr(value))
-        if isinstance(value, float) and len(number.as_tuple().digits) > _EXACT:
-            msg = f"the number {value} may have had more digits than are left of it: give it as text"
-            raise ValueError(msg)
-        return read_decimal(schema, number)
+        # A number that is none of 64 bits was read as a decimal.
+        return read_decimal(schema, value if isinstance(value, Decimal) else Decimal(repr(value)))
     msg = f"a {type(value).__name__} where text is needed"
     raise TypeError(msg)
 

@@ -118,8 +118,8 @@ def _text(value: object) -> str:
             raise RecordError(msg) from None
     try:
         if isinstance(value, _TYPED):
-            return _form(value)
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_form)
+            return leaf_text(value)
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=leaf_text)
     except (TypeError, ValueError, RecursionError) as error:
         msg = f"a {type(value).__name__} has no text form: {error}"
         raise RecordError(msg) from None
@@ -128,8 +128,8 @@ def _text(value: object) -> str:
 _TYPED = (date, time, Decimal, UUID)
 
 
-def _form(value: object) -> str:
-    """The text of what JSON has not, as the option `columns` reads it again."""
+def leaf_text(value: object) -> str:
+    """The text of what JSON has not, as the option `columns` reads it again. Raises TypeError: it is none of these."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).replace(tzinfo=None).isoformat() + "Z"
     if isinstance(value, date | time):

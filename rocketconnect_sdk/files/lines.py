@@ -1,14 +1,20 @@
 """Values as lines of a file. Needs msgspec."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from math import isfinite
+from typing import Any
 
 import msgspec
 
 from rocketconnect_sdk.columns.compact import Texts
+from rocketconnect_sdk.converters.json.forms import Decimals, Form
 from rocketconnect_sdk.converters.json.reading import NotJson, check_text
 from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.schema import Schema, Type, Unit
 
+_FORM = Form(Decimals.NUMERIC, is_plain=True)
+_TIMES = (Type.TIME, Type.TIMESTAMP)
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
@@ -62,6 +68,40 @@ def json_line(value: object) -> bytes:
         # Its digits and names stay as they are.
         return (value.encode() if "\n" not in value else msgspec.json.format(value.encode(), indent=-1)) + b"\n"
     return to_json(value) + b"\n"
+
+
+def plainly(values: Sequence[object], schema: Schema | None) -> Sequence[object]:
+    """Values with what stands in the plain form of JSON for those whose types Python does not tell: see docs/converters.md.
+
+    Raises:
+        RecordError: one does not fit its schema.
+    """
+    if schema is None or not _is_told(schema):
+        return values
+    try:
+        return [_plain(schema, value) for value in values]
+    except (TypeError, ValueError, ArithmeticError, AttributeError, msgspec.MsgspecError) as error:
+        msg = f"a value does not fit its schema: {error}"
+        raise RecordError(msg) from None
+
+
+@lru_cache(maxsize=256)
+def _is_told(schema: Schema) -> bool:
+    """Whether a value of it, or in it, has another form than Python's values tell."""
+    inner = [*(field.schema for field in schema.fields), *(part for part in (schema.items, schema.keys) if part is not None)]
+    return schema.type is Type.JSON or (schema.type in _TIMES and schema.unit is not Unit.MICROSECONDS) or any(map(_is_told, inner))
+
+
+def _plain(schema: Schema, value: Any) -> Any:
+    if value is None:
+        return None
+    if schema.type is Type.STRUCT and isinstance(value, Mapping):
+        return {**value, **{each.name: _plain(each.schema, value.get(each.name)) for each in schema.fields}}
+    if schema.type is Type.ARRAY and schema.items is not None:
+        return [_plain(schema.items, item) for item in value]
+    if schema.type is Type.MAP and schema.items is not None and isinstance(value, Mapping):
+        return {key: _plain(schema.items, item) for key, item in value.items()}
+    return _FORM.written(schema, value) if schema.type in (Type.JSON, *_TIMES) else value
 
 
 def to_json(value: object) -> bytes:

@@ -10,7 +10,6 @@ import math
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -18,15 +17,15 @@ from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.columns.misfit import misfit_of_column
 from rocketconnect_sdk.columns.rows import Rows, array_of, values_of
 from rocketconnect_sdk.columns.texts import TEXTS, read_text
+from rocketconnect_sdk.converters.json.forms import moment_text, time_text
 from rocketconnect_sdk.converters.json.reading import NotJson, decimals_of
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.schema import WHOLE, Schema, Type, Unit
+from rocketconnect_sdk.schema import WHOLE, Schema, Type
 from rocketconnect_sdk.wording.counts import counted
 
 _VALUE = "value"
 """What a value that is no struct is called."""
 _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
-_SPECS = {Unit.MILLISECONDS: "milliseconds", Unit.MICROSECONDS: "microseconds"}
 _DIGITS_OF_FLOAT32 = 9
 
 
@@ -102,9 +101,9 @@ def _written(schema: Schema, value: Any) -> Any:  # noqa: PLR0911 - one for each
         case Type.DECIMAL:
             return f"{value:f}"
         case Type.TIME:
-            return _time_text(schema, value)
+            return str(time_text(schema, value))
         case Type.TIMESTAMP:
-            return _moment_text(schema, value)
+            return str(moment_text(schema, value))
         case Type.DATE:
             return value.isoformat()
         case Type.UUID:
@@ -132,26 +131,6 @@ def _bits(value: float) -> bytes:
 
 def _name_of(value: float) -> str:
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
-
-
-def _time_text(schema: Schema, value: time | int) -> str:
-    if isinstance(value, int):
-        seconds, rest = divmod(value, schema.unit.in_second)
-        return f"{seconds // 3_600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{_fraction(rest)}"
-    return value.isoformat(_SPECS[schema.unit] if value.microsecond else "seconds")
-
-
-def _moment_text(schema: Schema, value: datetime | int) -> str:
-    zone = "Z" if schema.zone else ""
-    if isinstance(value, int):
-        seconds, rest = divmod(value, schema.unit.in_second)
-        return f"{(datetime(1970, 1, 1) + timedelta(seconds=seconds)).isoformat()}{_fraction(rest)}{zone}"  # noqa: DTZ001 - see zone
-    moment = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo is not None else value
-    return moment.isoformat(timespec=_SPECS[schema.unit] if moment.microsecond else "seconds") + zone
-
-
-def _fraction(nanoseconds: int) -> str:
-    return f".{nanoseconds:09}" if nanoseconds else ""
 
 
 def _decoded(text: str) -> Any:

@@ -1,6 +1,7 @@
 """Columns of Arrow as JSON, without an object for each value: the same as rocketconnect_sdk.converters.json.values."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import msgspec
 import pyarrow as pa
@@ -10,7 +11,8 @@ from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.columns.text_columns import NotPlain
 from rocketconnect_sdk.converters.column_values import storage_of, unscaled_bytes, uuid_texts
-from rocketconnect_sdk.converters.json.types import form_of, is_text
+from rocketconnect_sdk.converters.json.forms import Decimals, Form
+from rocketconnect_sdk.converters.json.types import form_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type, Unit
 
@@ -21,13 +23,13 @@ _WORTH_A_LOOK = 16
 """Of fewer values to look whether they are one takes as long as to write them."""
 
 
-def texts_of(column: pa.Array, schema: Schema, numbers: Collection[Type]) -> list[bytes] | None:
+def texts_of(column: pa.Array, schema: Schema, form: Form) -> list[bytes] | None:
     """The JSON of each value of a column.
 
     Args:
         column: The values.
         schema: What they are to be.
-        numbers: Which of its decimals are written as numbers; others are base64.
+        form: How types are written that JSON has no word for.
 
     Returns:
         What Values.encode gives for each. None: encode each; at least one may be bad, or the column is of another type.
@@ -35,20 +37,20 @@ def texts_of(column: pa.Array, schema: Schema, numbers: Collection[Type]) -> lis
     try:
         if column.type != to_arrow_type(schema):
             return None
-        found = _texts(column, schema, numbers, 0)
+        found = _texts(column, schema, form, 0)
         texts: list[bytes] = _spread(found, len(column)).cast(pa.binary()).to_pylist()
     except (NotPlain, pa.ArrowException, RecordError):
         return None
     return texts
 
 
-def _texts(column: pa.Array, schema: Schema, numbers: Collection[Type], missing: int) -> pa.StringArray | str:
+def _texts(column: pa.Array, schema: Schema, form: Form, missing: int) -> pa.StringArray | str:
     """The texts, none of them null; one for all where all values are the same.
 
     Args:
         column: The values.
         schema: Their schema.
-        numbers: See texts_of.
+        form: See texts_of.
         missing: So many of them are in no struct, and need not be there.
 
     Raises:
@@ -61,19 +63,21 @@ def _texts(column: pa.Array, schema: Schema, numbers: Collection[Type], missing:
     if column.null_count == len(column):
         return "null"
     if schema.type is Type.STRUCT:
-        return _structs(column, schema, numbers)
+        return _structs(column, schema, form)
     if _all_same(column):
-        return str(_leaves(column[:1], schema, numbers)[0].as_py())
-    texts = _leaves(column, schema, numbers)
+        return str(_leaves(column[:1], schema, form)[0].as_py())
+    texts = _leaves(column, schema, form)
     return texts.fill_null("null") if column.null_count else texts
 
 
-def _leaves(column: pa.Array, schema: Schema, numbers: Collection[Type]) -> pa.StringArray:
+def _leaves(column: pa.Array, schema: Schema, form: Form) -> pa.StringArray:
     match schema.type:
         case Type.ARRAY | Type.MAP:
-            return _lists(column, schema, numbers)
+            return _lists(column, schema, form)
         case Type.DECIMAL | Type.UINT64:
-            return column.cast(pa.string()) if schema.type in numbers else _bytes(unscaled_bytes(column, schema), schema)
+            return _decimals(column, schema, form)
+        case kind if form.is_plain and kind in _PLAIN:
+            return _PLAIN[kind](column, schema)
         case kind:
             return _LEAVES.get(kind, _plain)(column, schema)
 
@@ -97,11 +101,11 @@ def _joined(*parts: object) -> pa.StringArray:
     return pc.binary_join_element_wise(*(pa.scalar(part) if isinstance(part, str) else part for part in parts), "")
 
 
-def _structs(column: pa.StructArray, schema: Schema, numbers: Collection[Type]) -> pa.StringArray | str:
+def _structs(column: pa.StructArray, schema: Schema, form: Form) -> pa.StringArray | str:
     parts: list[pa.StringArray | str] = ["{"]
     for number, (field, values) in enumerate(fields_of(column, schema)):
         name = _encode(field.name).decode()
-        for part in (f"{',' if number else ''}{name}:", _texts(values, field.schema, numbers, column.null_count)):
+        for part in (f"{',' if number else ''}{name}:", _texts(values, field.schema, form, column.null_count)):
             # What is the same in all is one piece.
             if isinstance(part, str) and isinstance(parts[-1], str):
                 parts[-1] += part
@@ -114,18 +118,19 @@ def _structs(column: pa.StructArray, schema: Schema, numbers: Collection[Type]) 
     return pc.if_else(column.is_valid(), texts, "null") if column.null_count else texts
 
 
-def _lists(column: pa.ListArray | pa.MapArray, schema: Schema, numbers: Collection[Type]) -> pa.StringArray:
+def _lists(column: pa.ListArray | pa.MapArray, schema: Schema, form: Form) -> pa.StringArray:
     if schema.items is None:
         raise NotPlain
     offsets = column.offsets
     first, last = offsets[0].as_py(), offsets[-1].as_py()
     begin, end = "[", "]"
     if schema.type is Type.ARRAY:
-        texts = _spread(_texts(column.values[first:last], schema.items, numbers, 0), last - first)
+        texts = _spread(_texts(column.values[first:last], schema.items, form, 0), last - first)
     elif schema.keys is not None:
-        keys = _spread(_texts(column.keys[first:last], schema.keys, numbers, 0), last - first)
-        items = _spread(_texts(column.items[first:last], schema.items, numbers, 0), last - first)
-        if is_text(schema.keys):
+        of_keys = replace(schema.keys, type=Type.STRING) if schema.keys.type is Type.JSON else schema.keys
+        keys = _spread(_texts(column.keys[first:last], of_keys, form, 0), last - first)
+        items = _spread(_texts(column.items[first:last], schema.items, form, 0), last - first)
+        if form.is_text(schema.keys):
             begin, end = "{", "}"
             texts = _joined(keys, ":", items)
         else:
@@ -163,6 +168,14 @@ def _bytes(column: pa.BinaryArray, _: Schema) -> pa.StringArray:
     return _listed(column.to_pylist())
 
 
+def _decimals(column: pa.Array, schema: Schema, form: Form) -> pa.StringArray:
+    if form.is_number(schema.type):
+        return column.cast(pa.string())
+    if schema.type is Type.DECIMAL and form.decimals is Decimals.TEXT:
+        return _joined('"', column.cast(pa.string()), '"')
+    return _bytes(unscaled_bytes(column, schema), schema)
+
+
 def _counted(column: pa.Array, schema: Schema) -> pa.StringArray:
     """Dates and times as the number of days and parts of a second."""
     form = form_of(schema)
@@ -171,6 +184,32 @@ def _counted(column: pa.Array, schema: Schema) -> pa.StringArray:
         return _joined('"', pc.strftime(moments, format="%Y-%m-%dT%H:%M:%SZ", locale="C"), '"')
     width = pa.int32() if schema.type is Type.DATE or (schema.type, schema.unit) == (Type.TIME, Unit.MILLISECONDS) else pa.int64()
     return column.cast(width).cast(pa.string())
+
+
+def _dates(column: pa.Array, _: Schema) -> pa.StringArray:
+    return _joined('"', column.cast(pa.string()), '"')
+
+
+def _times(column: pa.Array, _: Schema) -> pa.StringArray:
+    return _joined('"', _without_zeros(column.cast(pa.string())), '"')
+
+
+def _timestamps(column: pa.Array, schema: Schema) -> pa.StringArray:
+    texts = pc.strftime(column.cast(pa.timestamp(schema.unit.value)), format="%Y-%m-%dT%H:%M:%S", locale="C")
+    return _joined('"', _without_zeros(texts), 'Z"' if schema.zone else '"')
+
+
+def _without_zeros(texts: pa.StringArray) -> pa.StringArray:
+    """Without a fraction that is none."""
+    return pc.replace_substring_regex(texts, r"\.0+$", "")
+
+
+def _jsons(column: pa.Array, _: Schema) -> pa.StringArray:
+    try:
+        found = [None if text is None else msgspec.json.format(text, indent=-1) for text in storage_of(column).to_pylist()]
+    except msgspec.MsgspecError as error:
+        raise NotPlain from error
+    return pa.array(found, pa.string())
 
 
 def _uuids(column: pa.Array, _: Schema) -> pa.StringArray:
@@ -188,3 +227,10 @@ _LEAVES: Mapping[Type, Callable[[pa.Array, Schema], pa.StringArray]] = {
     Type.TIMESTAMP: _counted,
     Type.UUID: _uuids,
 }
+_PLAIN: Mapping[Type, Callable[[pa.Array, Schema], pa.StringArray]] = {
+    Type.DATE: _dates,
+    Type.TIME: _times,
+    Type.TIMESTAMP: _timestamps,
+    Type.JSON: _jsons,
+}
+"""Those that are others in the plain form."""

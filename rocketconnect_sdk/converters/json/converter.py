@@ -1,23 +1,25 @@
 """JSON in the form of RocketMQ Connect's JsonConverter (read at commit 85da68c), so that each reads what the other wrote.
 
-With schemas.enable=true (the default there, too) a message is an envelope, {"schema": {...}, "payload": ...}; without it is the
-payload alone. Bytes are base64. Decimals are base64 of their unscaled value, or numbers (decimal.format=NUMERIC).
+With schemas.enable=true (the default there, too) a message is an envelope, {"schema": {...}, "payload": ...}, and dates, times and
+decimals are what Kafka Connect has for them. Without, it is the payload alone, for people and other programs: dates and times are
+texts as ISO 8601 has them, decimals are numbers.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import msgspec
 
 from rocketconnect_sdk.converters.base import Converter
+from rocketconnect_sdk.converters.json.forms import Decimals, Form
 from rocketconnect_sdk.converters.json.names import check_twice
 from rocketconnect_sdk.converters.json.reading import NotJson
 from rocketconnect_sdk.converters.json.schema import read_json, to_json
 from rocketconnect_sdk.converters.json.types import Names
 from rocketconnect_sdk.converters.json.values import Values
-from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import Field, Schema
 
@@ -67,10 +69,11 @@ class JsonConverter(Converter):
         Option("schemas.cache.size", "How many schemas are remembered.", Kind.INT, "1000", minimum=1, maximum=1_000_000),
         Option(
             "decimal.format",
-            "How decimals are written: BASE64 of the unscaled value, or NUMERIC. Both are read.",
-            default="BASE64",
-            check=lambda text: None if text.upper() in ("BASE64", "NUMERIC") else "is neither BASE64 nor NUMERIC",
-            fix="Give BASE64 or NUMERIC.",
+            "How decimals are written: NUMERIC, as numbers; BASE64 of the unscaled value; TEXT, without schemas. Empty: BASE64 "
+            "with schemas, which reads NUMERIC too; NUMERIC without, where the option columns reads NUMERIC and TEXT.",
+            default="",
+            check=lambda text: None if text.upper() in ("", *Decimals.__members__) else "is none of BASE64, NUMERIC and TEXT",
+            fix="Give BASE64, NUMERIC or TEXT.",
         ),
         Option(
             "names",
@@ -89,7 +92,8 @@ class JsonConverter(Converter):
     def __init__(self, config: Config, *, is_key: bool) -> None:
         super().__init__(config, is_key=is_key)
         self._enveloped: bool = config["schemas.enable"]
-        self._numbers = config["decimal.format"].upper() == "NUMERIC"
+        said = config["decimal.format"].upper() or ("BASE64" if self._enveloped else "NUMERIC")
+        self._form = Form(Decimals(said), is_plain=not self._enveloped)
         self._names = Names(config["names"])
         self._keeps_null = not config["replace.null.with.default"]
         size: int = config["schemas.cache.size"]
@@ -97,7 +101,14 @@ class JsonConverter(Converter):
         self._readers: _Newest[bytes, tuple[Schema | None, Values]] = _Newest(size)
         self._envelopes = msgspec.json.Decoder(_Envelope)
         self._fix = f"without envelopes set {'key' if is_key else 'value'}.converter.schemas.enable=false"
-        self._untyped = Values(None, decimal_numbers=self._numbers)
+        self._untyped = Values(None)
+
+    @classmethod
+    def check(cls, config: Config) -> Iterable[Problem]:
+        """See Converter."""
+        if config["schemas.enable"] and config["decimal.format"].upper() == Decimals.TEXT.value:
+            why = "is for JSON without schemas: beside a schema, text is the base64 of a decimal"
+            yield Problem("decimal.format", config["decimal.format"], why, "Give BASE64 or NUMERIC, or schemas.enable=false.")
 
     @classmethod
     def reads_rows(cls, config: Config) -> bool:
@@ -180,7 +191,7 @@ class JsonConverter(Converter):
             return self._untyped
         if self._keeps_null:
             schema = _without_defaults(schema)
-        return Values(schema, decimal_numbers=self._numbers, whole_numbers=not self._enveloped)
+        return Values(schema, self._form)
 
 
 def _without_defaults(schema: Schema) -> Schema:

@@ -175,8 +175,7 @@ def _number(text: str) -> float | Decimal:
     if (len(text) <= _SHORT and _LEAST < abs(number) < _MOST) or repr(number) == text:
         return number
     exact = _decimal(text)
-    # Some write all the digits that tell such numbers apart, though fewer would do.
-    return number if exact in (Decimal(repr(number)), Decimal(f"{number:.17g}")) else exact
+    return number if exact == Decimal(repr(number)) else exact
 
 
 def _decimal(text: str) -> Decimal:

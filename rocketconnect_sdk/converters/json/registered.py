@@ -33,7 +33,7 @@ class JsonForm(Form):
         self.schema = schema
         self.name = schema.name if schema.type is Type.STRUCT else ""
         shape = with_entries(schema)
-        self._values = Values(shape, decimal_numbers=False)
+        self._values = Values(shape)
         self._has_entries = shape != schema
         self._shape = shape
         self._has_unions = has_unions(shape)

@@ -352,7 +352,7 @@ def _with_default(schema: Schema, default: object) -> Schema:
 
 
 def _values(schema: Schema) -> Values:
-    return Values(replace(schema, default=None, optional=False), decimal_numbers=False)
+    return Values(replace(schema, default=None, optional=False))
 
 
 def _part(schema: Schema | None) -> Schema:

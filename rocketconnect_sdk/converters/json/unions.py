@@ -185,7 +185,7 @@ def _validator(text: str) -> Any:
 
 @lru_cache(maxsize=256)
 def _values(schema: Schema) -> Values:
-    return Values(schema, decimal_numbers=False)
+    return Values(schema)
 
 
 def _shown(fields: Sequence[Field]) -> str:

@@ -1,7 +1,7 @@
 """Values as JSON under a schema: checked and written, read and checked, by types that msgspec compiles."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from decimal import Decimal
+from dataclasses import replace
 from math import isfinite
 from struct import Struct
 from typing import Annotated, Any, Literal, TypedDict
@@ -10,12 +10,14 @@ import msgspec
 
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.columns.floats import CERTAIN, float_of
+from rocketconnect_sdk.converters.json.forms import Form
 from rocketconnect_sdk.converters.json.names import check_names, check_twice, has_surplus, many_have_surplus
 from rocketconnect_sdk.converters.json.reading import NotJson, value_of, values_of, why
-from rocketconnect_sdk.converters.json.types import checked_uint64, decimal_number, differs, is_text, physical, read, written
+from rocketconnect_sdk.converters.json.types import differs, physical, read
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Field, Schema, Type
 
+_KAFKA = Form()
 _MANY = 16
 """Fewer are decoded one by one: a column costs something by itself."""
 _BEYOND = 2.0**128 - 2.0**103
@@ -53,28 +55,26 @@ class Values:
 
     Args:
         schema: The schema; None: whatever JSON has, without a check.
-        decimal_numbers: Decimals are written as numbers, not as base64.
-        whole_numbers: So are those of UINT64, which are decimals otherwise: JSON's readers seldom have so large ones.
+        form: How types are written that JSON has no word for. What is read is of Kafka Connect's form.
 
     Attributes:
-        numbers: The types of decimals that are written as numbers.
+        form: It.
         walks: Some of what is read stands for something else, so that each value is walked through in Python.
     """
 
-    def __init__(self, schema: Schema | None, *, decimal_numbers: bool, whole_numbers: bool = False) -> None:
+    def __init__(self, schema: Schema | None, form: Form = _KAFKA) -> None:
         self._schema = schema
-        numbers = [(Type.DECIMAL, decimal_numbers), (Type.UINT64, whole_numbers or decimal_numbers)]
-        self.numbers = frozenset(kind for kind, as_number in numbers if as_number)
+        self.form = form
         self._encoder = msgspec.json.Encoder(decimal_format="number")
-        self._walks = schema is not None and _walks(schema)
+        self._walks = schema is not None and _walks(schema, form)
         self.walks = schema is not None and (self._walks or _has(schema, (Type.FLOAT32,)))
         self._floats = schema is None or _has(schema, _FLOATS)
-        # A decimal that is read is text or a number: looked at when it is made a Decimal.
-        kinds = {kind: (Decimal if kind is Type.DECIMAL else int) if kind in self.numbers else bytes for kind in _DECIMALS}
-        self._written = Any if schema is None else _Types(kinds, _exact_struct).of(schema)
+        kinds = form.kinds
+        self._written = Any if schema is None else _Types(kinds, _exact_struct, form).of(schema)
         has_certain = schema is not None and self._floats and not self._walks
-        self._certain = _Types({**kinds, **_CERTAIN}, _exact_struct).of(schema) if schema and has_certain else self._written
+        self._certain = _Types({**kinds, **_CERTAIN}, _exact_struct, form).of(schema) if schema and has_certain else self._written
         self._many: Any = list.__class_getitem__(self._written)
+        # A decimal that is read is text or a number: looked at when it is made a Decimal.
         read = Any if schema is None else _Types({**_RAW, **_CERTAIN}, _typed_dict).of(schema)
         self._decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(read)
         self._names = None if schema is None else _names(schema)
@@ -124,7 +124,7 @@ class Values:
         if self._schema is not None and isinstance(values, Column):
             from rocketconnect_sdk.converters.json.columns import texts_of
 
-            if (texts := texts_of(values.array, self._schema, self.numbers)) is not None:
+            if (texts := texts_of(values.array, self._schema, self.form)) is not None:
                 return texts
         if self._walks or self._floats:
             return list(map(self.encode, values))
@@ -164,7 +164,7 @@ class Values:
             except msgspec.ValidationError:
                 if not self._floats:
                     raise
-        return msgspec.convert(_to_json(schema, value, self.numbers), self._written)
+        return msgspec.convert(_to_json(schema, value, self.form), self._written)
 
     def _without_missing(self, text: bytes, schema: Schema) -> object:
         """A field that may be null may also be missing, and a number may be large, or none."""
@@ -208,11 +208,13 @@ class _Types:
     Args:
         others: The types of those that have others here than _PLAIN has.
         struct: Makes the type of a struct.
+        form: Says which keys of maps are text.
     """
 
-    def __init__(self, others: Mapping[Type, Any], struct: Callable[[Schema, "_Types"], Any]) -> None:
+    def __init__(self, others: Mapping[Type, Any], struct: Callable[[Schema, "_Types"], Any], form: Form = _KAFKA) -> None:
         self._others = others
         self._struct = struct
+        self._form = form
 
     def of(self, schema: Schema) -> Any:
         if schema.type in self._others:
@@ -223,7 +225,7 @@ class _Types:
             kind = list[self.of(schema.items)]  # type: ignore[misc]  # a type that is made here
         elif schema.type is Type.MAP and schema.items is not None and schema.keys is not None:
             keys, values = self.of(schema.keys), self.of(schema.items)
-            kind = dict[str, values] if is_text(schema.keys) else list[tuple[keys, values]]  # type: ignore[valid-type]
+            kind = dict[str, values] if self._form.is_text(schema.keys) else list[tuple[keys, values]]  # type: ignore[valid-type]
         else:
             kind = _PLAIN.get(schema.type) or physical(schema)
         # Raw JSON may be null anyhow.
@@ -242,14 +244,14 @@ def _exact_struct(schema: Schema, types: _Types) -> Any:
     return msgspec.defstruct("Row", fields, rename=names, forbid_unknown_fields=True, kw_only=True)
 
 
-def _walks(schema: Schema) -> bool:
+def _walks(schema: Schema, form: Form) -> bool:
     """Whether values look different in JSON, so that they must be walked through in Python."""
     inner = [field.schema for field in schema.fields] + [part for part in (schema.items, schema.keys) if part]
     return (
-        differs(schema)
+        form.differs(schema)
         or schema.default is not None
-        or (schema.keys is not None and not is_text(schema.keys))
-        or any(map(_walks, inner))
+        or (schema.keys is not None and not form.is_text(schema.keys))
+        or any(_walks(part, form) for part in inner)
     )
 
 
@@ -284,28 +286,23 @@ def _as_field(field: Field, value: Any) -> Any:
         raise ValueError(msg) from None
 
 
-def _to_json(schema: Schema, value: Any, numbers: Collection[Type]) -> Any:
+def _to_json(schema: Schema, value: Any, form: Form) -> Any:
     if value is None:
         value = schema.default
     if value is None:
         return None
-    if differs(schema):
-        return _number(schema, value) if schema.type in numbers else written(schema, value)
+    if form.differs(schema):
+        return form.written(schema, value)
     if schema.type is Type.STRUCT and isinstance(value, Mapping):
-        known = {field.name: _to_json(field.schema, value.get(field.name), numbers) for field in schema.fields}
+        known = {field.name: _to_json(field.schema, value.get(field.name), form) for field in schema.fields}
         return {**value, **known}
     if schema.type is Type.ARRAY and schema.items is not None and isinstance(value, (list, tuple)):
-        return [_to_json(schema.items, item, numbers) for item in value]
+        return [_to_json(schema.items, item, form) for item in value]
     if schema.type is Type.MAP and schema.keys and schema.items and isinstance(value, Mapping):
-        pairs = [(_to_json(schema.keys, key, numbers), _to_json(schema.items, item, numbers)) for key, item in value.items()]
-        return dict(pairs) if is_text(schema.keys) else pairs
+        of_keys = replace(schema.keys, type=Type.STRING) if schema.keys.type is Type.JSON else schema.keys
+        pairs = [(_to_json(of_keys, key, form), _to_json(schema.items, item, form)) for key, item in value.items()]
+        return dict(pairs) if form.is_text(schema.keys) else pairs
     return float_of(value, schema.type) if schema.type in _FLOATS and type(value) is int else value
-
-
-def _number(schema: Schema, value: Any) -> Any:
-    if schema.type is Type.UINT64:
-        return checked_uint64(value)
-    return decimal_number(schema, value)
 
 
 def _from_json(schema: Schema, value: Any) -> Any:

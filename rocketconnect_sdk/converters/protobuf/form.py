@@ -324,5 +324,5 @@ def _described(schema: Schema, doc: str, params: dict[str, str]) -> Schema:
 
 def _default(schema: Schema, text: str) -> Default:
     plain = Schema(schema.type, precision=schema.precision, scale=schema.scale, unit=schema.unit, zone=schema.zone)
-    found: Any = Values(plain, decimal_numbers=False).decode(text.encode())
+    found: Any = Values(plain).decode(text.encode())
     return found  # type: ignore[no-any-return]

@@ -335,7 +335,7 @@ def _default(schema: Schema) -> str:
         msg = f"a {type_name(schema)} has a default, which has no form in Protobuf"
         raise RecordError(msg)
     try:
-        return Values(replace(schema, default=None, optional=False), decimal_numbers=False).encode(schema.default).decode()
+        return Values(replace(schema, default=None, optional=False)).encode(schema.default).decode()
     except RecordError as error:
         msg = f"the default of a {type_name(schema)} cannot be written: {error}"
         raise RecordError(msg) from None

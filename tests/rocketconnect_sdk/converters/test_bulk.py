@@ -12,6 +12,7 @@ from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.converters.json.columns import texts_of
+from rocketconnect_sdk.converters.json.forms import Form
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, struct
 from tests.rocketconnect_sdk.typed_values import LEAVES, columns, is_plain_json, many, shown
@@ -20,6 +21,7 @@ JSON = {
     "enveloped": {},
     "plain": {"schemas.enable": "false"},
     "numeric": {"decimal.format": "NUMERIC"},
+    "text": {"schemas.enable": "false", "decimal.format": "TEXT"},
 }
 
 
@@ -40,7 +42,7 @@ def test_json_of_a_column_is_that_of_its_values(options: dict[str, str], case: t
 @given(case=columns().flatmap(many))
 def test_json_of_a_column_without_bad_values_is_made_at_once(case: tuple[Schema, list[Any]]) -> None:
     schema, values = case
-    assert texts_of(to_array(values, schema), schema, frozenset()) is not None
+    assert texts_of(to_array(values, schema), schema, Form()) is not None
 
 
 @given(case=columns().flatmap(many), last=st.booleans())

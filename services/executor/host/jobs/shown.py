@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator
 
 from rocketconnect_sdk.converters.json.schema import to_json
+from rocketconnect_sdk.converters.text import leaf_text
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import NO_HEADERS, SinkBatch
 from rocketconnect_sdk.schema import Schema
@@ -45,6 +46,14 @@ def shown(record: Record) -> answers.ShownRecord:
     )
 
 
+def _leaf(value: object) -> str:
+    """What people read in the place of a value that JSON has not."""
+    try:
+        return leaf_text(value)
+    except TypeError:
+        return str(value)
+
+
 def _schema(schema: Schema | None) -> str:
     try:
         return "" if schema is None else json.dumps(to_json(schema), ensure_ascii=False)[:LONGEST]
@@ -64,5 +73,5 @@ def written(value: object) -> str:
     """As people read it."""
     if isinstance(value, bytes):
         return text_of(value)[:LONGEST]
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_leaf)
     return hide(text[:LONGEST])

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, replace
 
 from rocketconnect_sdk.columns.misfit import misfit
+from rocketconnect_sdk.converters.text import leaf_text
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.stages import Stage
@@ -103,7 +104,14 @@ def as_bytes(value: object) -> bytes:
             return value.encode(errors="surrogateescape")
         except UnicodeEncodeError:
             return value.encode(errors="backslashreplace")
-    return json.dumps(value, ensure_ascii=False, default=repr).encode(errors="replace")
+    return json.dumps(value, ensure_ascii=False, default=_leaf).encode(errors="replace")
+
+
+def _leaf(value: object) -> str:
+    try:
+        return leaf_text(value)
+    except TypeError:
+        return repr(value)
 
 
 def written(offset: Offset) -> str:
