@@ -151,7 +151,8 @@ class JdbcSource(Source):
 
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """See Source. Each table is read by one task, or all by all of them in ranges; new ones are looked for."""
-        from connectors.jdbc_source.tables import names
+        from connectors.jdbc_source.tables import names, shared_by
+        from rocketconnect_sdk.changes.topics import FIX
 
         del positions
         session, wanted = _session(config), _wanted(config)
@@ -159,6 +160,9 @@ class JdbcSource(Source):
             found = names(session, wanted)
         finally:
             session.close()
+        if shared := shared_by(wanted, found):
+            msg = f"{shared[0]} {shared[1]}. {FIX}"
+            raise PermanentError(msg)
         if config["split.size"]:
             shares = [{"tables": "\n".join(found), "share": f"{number}/{max_tasks}"} for number in range(max_tasks)]
             return Plan(shares, None if wanted.query else _REPLAN_SECONDS)
@@ -246,13 +250,16 @@ def _mode_problems(config: Config) -> Iterable[Problem]:
 
 
 def _database_problems(config: Config) -> Iterable[Problem]:
-    from connectors.jdbc_source.tables import look, names, nothing_problem
+    from connectors.jdbc_source.tables import look, names, nothing_problem, shared_by
+    from rocketconnect_sdk.changes.topics import FIX
 
     session, wanted = _session(config), _wanted(config)
     try:
         found = names(session, wanted)
         if not found:
             yield nothing_problem(session, wanted)
+        if shared := shared_by(wanted, found):
+            yield Problem("topic.prefix", shared[0], shared[1], FIX)
         for name in found:
             try:
                 target, problems = look(session, wanted, name)

@@ -1,18 +1,18 @@
 """What is to be read, and what is wrong with it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from connectors.jdbc.dialect import Connection, Table
 from connectors.jdbc.session import Session
 from connectors.jdbc_source.place import Mode, Order
+from rocketconnect_sdk.changes.topics import Named, fitted, shared_topic
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type
 
 _SHOWN = 10
-_NOT_IN_TOPICS = re.compile(r"[^A-Za-z0-9_%|-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,12 @@ def look(session: Session, wanted: Wanted, name: str) -> tuple[Target, Sequence[
 
 def topic_of(wanted: Wanted, name: str) -> str | None:
     """The topic of a table; None: that of the configuration."""
-    return _NOT_IN_TOPICS.sub("_", wanted.prefix + name) if wanted.prefix and name else None
+    return fitted(wanted.prefix + name) if wanted.prefix and name else None
+
+
+def shared_by(wanted: Wanted, found: Iterable[str]) -> tuple[str, str] | None:
+    """A topic that several of the tables would share, and what is to be said of it."""
+    return shared_topic(Named(name, topic, (name,)) for name in found if (topic := topic_of(wanted, name)) is not None)
 
 
 def ties(wanted: Wanted, key: Sequence[str]) -> Sequence[str]:

@@ -12,12 +12,13 @@ from connectors.mysql_cdc_source.binlog.server import (
     setting_problems,
     variables_of,
 )
-from connectors.mysql_cdc_source.making import LONGEST_TOPIC, topic_of
+from connectors.mysql_cdc_source.making import LONGEST_TOPIC, named_of
 from connectors.mysql_cdc_source.replicas import replicas
 from connectors.mysql_cdc_source.rows.beginning import GTID_FIX, gtid_problem
 from connectors.mysql_cdc_source.rows.incremental import key_problem
 from connectors.mysql_cdc_source.settings import Settings, login_of
 from connectors.mysql_cdc_source.tables import Filter, Name, names, now
+from rocketconnect_sdk.changes import topics
 from rocketconnect_sdk.changes.message_keys import warnings_of_keyless
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
@@ -100,9 +101,11 @@ def _table_problems(config: Config, connection: Connection) -> Iterable[Problem]
                 yield Problem("snapshot.mode", "incremental", problem, "Leave the table out, or take another mode.")
         except PermanentError as error:
             yield Problem("column.exclude", str(name), str(error), "Leave the column out.")
-        topic = topic_of(settings.template, settings.topic, name)
+        topic = named_of(settings.template, settings.topic, name).topic
         if len(topic) > LONGEST_TOPIC:
             yield Problem("table.topic", topic, f"has more than {LONGEST_TOPIC} characters", "Give a shorter format.")
+    if shared := topics.shared_topic(named_of(settings.template, settings.topic, name) for name in found):
+        yield Problem("table.topic", shared[0], shared[1], topics.FIX)
     yield from settings.keys.problems({table: [field.name for field in schema.fields] for table, (schema, _) in columns.items()})
     yield from settings.masks.problems(columns)
     yield from warnings_of_keyless({table: key for table, (_, key) in columns.items()})

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from connectors.mysql_cdc_source.tables import Name, Table
-from rocketconnect_sdk.changes import ChangeForm, ColumnMasks, MessageKeys, Origin, TableChanges, topics
+from rocketconnect_sdk.changes import ChangeForm, ColumnMasks, MessageKeys, Origin, TableChanges
+from rocketconnect_sdk.changes.topics import Named, Topics, named
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 
@@ -21,9 +22,9 @@ SOURCE = struct(
 LONGEST_TOPIC = 127
 
 
-def topic_of(template: str, topic: str, name: Name) -> str:
-    """The topic of a table."""
-    return topics.topic_of(template, {"topic": topic, "database": name.database, "table": name.table})
+def named_of(template: str, topic: str, name: Name) -> Named:
+    """A table and its topic."""
+    return named(str(name), template, {"topic": topic, "database": name.database, "table": name.table})
 
 
 def log_partition(name: Name) -> str:
@@ -50,6 +51,7 @@ class Making:
         positions: Where each partition begins.
         keys: Of records.
         masks: Of columns.
+        topics: Those of the tables so far.
     """
 
     form: ChangeForm
@@ -61,12 +63,24 @@ class Making:
     positions: Mapping[str, Offset]
     keys: MessageKeys = field(default_factory=MessageKeys)
     masks: ColumnMasks = field(default_factory=ColumnMasks)
+    topics: Topics = field(default_factory=Topics)
+
+    def take(self, tables: list[Name]) -> list[Name]:
+        """The same tables, which are there or new, once their topics were looked at.
+
+        Raises:
+            PermanentError: one is that of two tables, which it was to tell apart.
+        """
+        for name in tables:
+            self.topics.checked(named_of(self.template, self.topic, name))
+        return tables
 
     def changes(self, table: Table, partition: str, *, snapshot: str = "true") -> TableChanges:
         """Gathers changes of a table in a source partition; snapshot is what source.snapshot says of rows that are read.
 
         Raises:
-            PermanentError: the table lacks a column of the key that its records are to have, or its columns can't be masked.
+            PermanentError: the table lacks a column of the key that its records are to have, its columns can't be masked, or its
+                topic is that of another table.
         """
         name = table.name
         columns = table.schema
@@ -79,7 +93,7 @@ class Making:
             key,
             SOURCE,
             partition=partition,
-            topic=topic_of(self.template, self.topic, name),
+            topic=self.topics.checked(named_of(self.template, self.topic, name)),
             behind=self.positions.get(partition, ()),
             columnar=self.columnar,
             snapshot=snapshot,

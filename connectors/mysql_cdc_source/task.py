@@ -90,7 +90,8 @@ class MysqlCdcTask(SourceTask):
         end = log_end(login, needed=self._settings.log)
         with connected(login) as connection:
             self._server = Server(connection)
-        self._making = self._settings.making(self._context, positions, mariadb=self._server.mariadb)
+            self._making = self._settings.making(self._context, positions, mariadb=self._server.mariadb)
+            self._making.take(names(connection, self._settings.chosen))
         if PARTITION in positions:
             mark, position = self._resumed(watermark_of(positions[PARTITION]))
         else:

@@ -9,7 +9,7 @@ from connectors.jdbc.reading.mysql import MysqlReading
 from connectors.jdbc.reading.table_rows import joined
 from connectors.mysql_cdc_source.binlog.server import connected
 from connectors.mysql_cdc_source.columns import schema_of
-from connectors.mysql_cdc_source.making import topic_of
+from connectors.mysql_cdc_source.making import named_of
 from connectors.mysql_cdc_source.rows.snapshot import transaction
 from connectors.mysql_cdc_source.rows.text_query import TextQueries
 from connectors.mysql_cdc_source.rows.text_rows import selected, split, typed, values
@@ -38,7 +38,7 @@ class MysqlTables(SourceTables):
         made = []
         for name in found:
             origin = {"database": name.database, "schema": "", "table": name.table}
-            made.append(CapturedTable(str(name), topic_of(settings.template, settings.topic, name), origin))
+            made.append(CapturedTable(str(name), named_of(settings.template, settings.topic, name).topic, origin))
         return made
 
     def open(self, name: str) -> TableRows:

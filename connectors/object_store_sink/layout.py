@@ -68,7 +68,7 @@ class Layout:
             if not index % 2:
                 parts.append(pa.scalar(piece))
             elif piece == _TOPIC:
-                parts.append(pa.scalar(visible(topic)))
+                parts.append(pa.scalar(_escaped(topic)))
             elif piece in TIMES:
                 parts.append(self._shown(rows, times, TIMES[piece]))
             else:

@@ -9,10 +9,12 @@ from psycopg.rows import TupleRow
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import connect
 from connectors.postgres_cdc_source.logical.requirements import keyless, problems
+from connectors.postgres_cdc_source.making import named_of
 from connectors.postgres_cdc_source.settings import address_of
 from connectors.postgres_cdc_source.tables import Filter, Name, lacking_in_identity, names, now, told_of_old_rows
 from rocketconnect_sdk.changes import ColumnMasks, MessageKeys
 from rocketconnect_sdk.changes.message_keys import warnings_of_keyless
+from rocketconnect_sdk.changes.topics import FIX, shared_topic
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.options import Config
@@ -61,6 +63,10 @@ def _table_problems(config: Config, connection: psycopg.Connection[TupleRow], ta
         except PermanentError as error:
             fix = "Change what the publication has of the table, or leave the table out with table.exclude."
             yield Problem("publication.name", chosen.publication, str(error), fix)
+    template, database = config["table.topic"], address_of(config).database
+    topic = config["topic"] if "topic" in config else ""  # noqa: SIM401 - Config has no default of its own
+    if shared := shared_topic(named_of(template, topic, database, name) for name in tables):
+        yield Problem("table.topic", shared[0], shared[1], FIX)
     yield from keys.problems({table: [field.name for field in columns.fields] for table, (columns, _) in found.items()})
     yield from ColumnMasks.of(config).problems(found)
     yield from warnings_of_keyless(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from connectors.postgres_cdc_source.tables import Name, Table
 from rocketconnect_sdk.changes import ChangeForm, ColumnMasks, MessageKeys, Origin, TableChanges
-from rocketconnect_sdk.changes.topics import topic_of
+from rocketconnect_sdk.changes.topics import Named, Topics, named
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.schema import Schema, Type, struct
 
@@ -23,6 +23,11 @@ def snapshot_partition(name: Name) -> str:
     return f"snapshot {name}"
 
 
+def named_of(template: str, topic: str, database: str, name: Name) -> Named:
+    """A table and its topic."""
+    return named(str(name), template, {"topic": topic, "database": database, "schema": name.schema, "table": name.table})
+
+
 @dataclass(frozen=True, slots=True)
 class Making:
     """What is the same for all tables.
@@ -37,6 +42,7 @@ class Making:
         positions: Where each partition begins.
         keys: Of records.
         masks: Of columns.
+        topics: Those of the tables so far.
     """
 
     form: ChangeForm
@@ -48,18 +54,29 @@ class Making:
     positions: Mapping[str, Offset]
     keys: MessageKeys = field(default_factory=MessageKeys)
     masks: ColumnMasks = field(default_factory=ColumnMasks)
+    topics: Topics = field(default_factory=Topics)
+
+    def take(self, tables: list[Name]) -> list[Name]:
+        """The same tables, which are there or new, once their topics were looked at.
+
+        Raises:
+            PermanentError: one is that of two tables, which it was to tell apart.
+        """
+        for name in tables:
+            self.topics.checked(named_of(self.template, self.topic, self.database, name))
+        return tables
 
     def changes(self, table: Table, partition: str, *, snapshot: str = "true") -> TableChanges:
         """Gathers changes of a table in a source partition; snapshot is what source.snapshot says of rows that are read.
 
         Raises:
-            PermanentError: the table lacks a column of the key that its records are to have, or its columns can't be masked.
+            PermanentError: the table lacks a column of the key that its records are to have, its columns can't be masked, or its
+                topic is that of another table.
         """
         name = table.name
         columns = table.schema
         own = self.keys.checked(str(name), [column.name for column in columns.fields])
         key = own or table.key
-        named = {"topic": self.topic, "database": self.database, "schema": name.schema, "table": name.table}
         return TableChanges(
             self.form,
             Origin("postgresql", self.server, self.database, name.schema, name.table),
@@ -67,7 +84,7 @@ class Making:
             key,
             SOURCE,
             partition=partition,
-            topic=topic_of(self.template, named),
+            topic=self.topics.checked(named_of(self.template, self.topic, self.database, name)),
             behind=self.positions.get(partition, ()),
             columnar=self.columnar,
             snapshot=snapshot,

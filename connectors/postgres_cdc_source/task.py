@@ -167,7 +167,7 @@ class PostgresCdcTask(SourceTask):
         self._requests = Requests(self._given)
         self._writers = Writers(control)
         self._later = []
-        tables = names(control, settings.chosen)
+        tables = self._making.take(names(control, settings.chosen))
         if not tables:
             msg = f"no table of {settings.address.database} is captured: change table.include or table.exclude"
             raise PermanentError(msg)
@@ -380,7 +380,7 @@ class PostgresCdcTask(SourceTask):
         self._slot, self._looked_at = inspect_slot(control, settings.slot), moment
         self._shapes.look(control, self._tables, self._log)
         if new := [name for name in names(control, settings.chosen) if name not in self._tables]:
-            self._tables.update(new)
+            self._tables.update(self._making.take(new))
             self._writers.hold(self._ask_for_later(new))
             self._later += new
 

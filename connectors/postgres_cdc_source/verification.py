@@ -10,12 +10,12 @@ from connectors.jdbc.reading.postgres import PostgresReading
 from connectors.jdbc.reading.table_rows import joined
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import connect, quoted
+from connectors.postgres_cdc_source.making import named_of
 from connectors.postgres_cdc_source.rows.copying import Copy, typed, values
 from connectors.postgres_cdc_source.rows.snapshot import transaction
 from connectors.postgres_cdc_source.settings import Settings
 from connectors.postgres_cdc_source.tables import Table, names, now
 from rocketconnect_sdk.changes.arrays import compared
-from rocketconnect_sdk.changes.topics import topic_of
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
@@ -37,7 +37,8 @@ class PostgresTables(SourceTables):
         made = []
         for name in found:
             origin = {"database": settings.address.database, "schema": name.schema, "table": name.table}
-            made.append(CapturedTable(str(name), topic_of(settings.template, {"topic": settings.topic, **origin}), origin))
+            named = named_of(settings.template, settings.topic, settings.address.database, name)
+            made.append(CapturedTable(str(name), named.topic, origin))
         return made
 
     def open(self, name: str) -> TableRows:

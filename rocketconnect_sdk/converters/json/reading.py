@@ -6,7 +6,7 @@ another number. What is beyond such numbers is refused, and so are NaN, half cha
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from math import isfinite
 
@@ -97,7 +97,7 @@ def why(error: BaseException, text: bytes | str) -> str:
     return str(error)[:500]
 
 
-def _checked(text: bytes | str, decode: "msgspec.json.Decoder[object]") -> object:
+def _checked(text: bytes | str, decode: Callable[[bytes], object]) -> object:
     try:
         raw = text.encode() if isinstance(text, str) else text
         value = decode(raw)

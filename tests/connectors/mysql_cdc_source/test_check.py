@@ -122,3 +122,12 @@ def test_a_log_that_is_not_what_is_needed_is_told_with_all_settings(unfit: Datab
 
 def test_rows_alone_need_no_log(unfit: Database) -> None:
     assert _problems(options(unfit, snapshot_mode="only")) == []
+
+
+def test_tables_whose_names_would_be_one_topic_are_told_with_both(table: Database) -> None:
+    table.run("CREATE TABLE `a$b` (id INT PRIMARY KEY)", "CREATE TABLE `a@b` (id INT PRIMARY KEY)")
+    (problem,) = _problems(options(table))
+    assert problem.key == "table.topic"
+    assert f"{table.name}.a$b and of {table.name}.a@b" in problem.reason
+    assert _problems(options(table, table_exclude=r".*\.a@b")) == []
+    assert _problems(options(table, table_topic="${topic}")) == []

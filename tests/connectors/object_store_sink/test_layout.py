@@ -138,3 +138,10 @@ def test_no_name_is_one_that_readers_leave_out_or_a_store_does_not_take() -> Non
     ]
     assert [name[:9] for name in names] == ["x_RETRY_x", "x_t-b-0-0", "ttttttttt"]
     assert max(map(len, names)) < 255
+
+
+def test_topics_that_differ_in_signs_alone_have_folders_of_their_own() -> None:
+    rows = pa.table({"value": pa.nulls(1, pa.string())})
+    topics = ["a_b", "a%b", "a|b", "_a", "x_a"]
+    found = [Layout("{topic}", "", "UTC").folders(topic, rows, None)[0].as_py() for topic in topics]
+    assert found == ["a_b", "a%25b", "a%7Cb", "%5Fa", "x_a"]

@@ -113,3 +113,13 @@ def test_a_first_start_with_a_table_without_a_key_changes_nothing(shop: Shop) ->
     with pytest.raises(PermanentError, match=r"keyless.*REPLICA IDENTITY FULL"), capturing(shop.config()):
         pass
     shop.run(f"INSERT INTO {shop.name}.keyless VALUES (1)", f"UPDATE {shop.name}.keyless SET id = 2")
+
+
+def test_a_table_that_comes_later_and_would_share_the_topic_of_another_ends_the_task_with_both_names(shop: Shop) -> None:
+    shop.fill(1)
+    shop.run(f'CREATE TABLE {shop.name}."a$b" (id int PRIMARY KEY, later int)')
+    with capturing(shop.config()) as captured:
+        captured.until(is_streaming)
+        shop.run(f'CREATE TABLE {shop.name}."a@b" (id int PRIMARY KEY, later int)')
+        with pytest.raises(PermanentError, match=rf"is the topic of {shop.name}\.a\$b and of {shop.name}\.a@b"):
+            captured.until(lambda _: False)
