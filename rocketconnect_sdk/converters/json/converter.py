@@ -15,7 +15,7 @@ import msgspec
 from rocketconnect_sdk.converters.base import Converter
 from rocketconnect_sdk.converters.json.forms import Decimals, Form
 from rocketconnect_sdk.converters.json.names import check_twice
-from rocketconnect_sdk.converters.json.reading import NotJson
+from rocketconnect_sdk.converters.json.reading import NotJson, why
 from rocketconnect_sdk.converters.json.schema import read_json, to_json
 from rocketconnect_sdk.converters.json.types import Names
 from rocketconnect_sdk.converters.json.values import Values
@@ -160,7 +160,7 @@ class JsonConverter(Converter):
         try:
             envelope = self._envelopes.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            msg = f"no envelope {{schema, payload}}: {str(error)[:500]}; {self._fix}"
+            msg = f"no envelope {{schema, payload}}: {why(error, data)}; {self._fix}"
             raise RecordError(msg) from None
         if envelope.schema is _ABSENT and envelope.payload is _ABSENT:
             msg = f"no envelope {{schema, payload}}: the object has neither; {self._fix}"

@@ -7,6 +7,7 @@ import jsonschema_rs
 import msgspec
 
 from rocketconnect_sdk.converters.json.entries import from_entries, to_entries, with_entries
+from rocketconnect_sdk.converters.json.reading import why
 from rocketconnect_sdk.converters.json.registered_schema import from_json_schema, to_json_schema
 from rocketconnect_sdk.converters.json.unions import has_unions, with_fields, without_fields
 from rocketconnect_sdk.converters.json.values import Values
@@ -77,7 +78,7 @@ class JsonForm(Form):
             msg = f"the value is not valid under its schema, at {place or 'the top'}: {error.message[:300]}"
             raise RecordError(msg) from None
         except (msgspec.MsgspecError, ValueError, RecursionError, OverflowError) as error:
-            msg = f"the value is no JSON that can be validated: {str(error)[:300]}"
+            msg = f"the value is no JSON that can be validated: {why(error, text)}"
             raise RecordError(msg) from None
 
 

@@ -12,7 +12,7 @@ import jsonschema_rs
 import msgspec
 
 from rocketconnect_sdk.columns.declared import type_name
-from rocketconnect_sdk.converters.json.names import check_twice
+from rocketconnect_sdk.converters.json.reading import NotJson, value_of
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type
@@ -59,10 +59,9 @@ def with_fields(schema: Schema, text: bytes) -> bytes:
         RecordError: it is no JSON, an object has a name twice, or a value is of none of its types, or of more than one.
     """
     try:
-        msgspec.json.decode(text)
-        check_twice(text)
+        value_of(text)
         return _changed(schema, text.strip(), _with_field)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except (NotJson, msgspec.MsgspecError, ValueError, RecursionError) as error:
         msg = f"the JSON cannot be read: {str(error)[:500]}"
         raise RecordError(msg) from None
 

@@ -5,6 +5,9 @@ from decimal import Decimal
 import msgspec
 import pyarrow as pa
 
+from rocketconnect_sdk.converters.json.names import check_names
+from rocketconnect_sdk.errors import RecordError
+
 _LONGEST = 40
 """Digits of a whole number that is written with an exponent and is still compared as one."""
 
@@ -12,15 +15,17 @@ _LONGEST = 40
 def by_meaning(texts: pa.Array) -> pa.Array:
     """Texts that are equal where they mean the same: without white space, names in order, numbers by value.
 
-    What is no JSON stays as it is.
+    What is no JSON, or has a name twice, stays as it is.
     """
     return pa.array([None if text is None else _one(text) for text in texts.to_pylist()], pa.string())
 
 
 def _one(text: str) -> str:
     try:
-        return _encoder.encode(_decoder.decode(text)).decode()
-    except (msgspec.DecodeError, RecursionError):
+        value = _decoder.decode(text)
+        check_names(text.encode(), value)
+        return _encoder.encode(value).decode()
+    except (msgspec.MsgspecError, RecordError, RecursionError):
         return text
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -16,12 +17,13 @@ from rocketconnect_sdk.columns.objects import rows_of_values
 from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.converters.avro.form import AvroForm
 from rocketconnect_sdk.converters.json.reading import value_of, values_of
+from rocketconnect_sdk.converters.json.registered import JsonForm
 from rocketconnect_sdk.converters.json.registered_schema import from_json_schema
 from rocketconnect_sdk.converters.json.schema import read_json
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import json_line, to_json
 from rocketconnect_sdk.record import Rejected
-from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.targets.keys import read_keys
 from rocketconnect_sdk.targets.objects import read_values
 from rocketconnect_sdk.transforms.casting import cast
@@ -133,11 +135,26 @@ def test_a_cast_to_json_takes_what_is_json_and_says_what_is_wrong_with_the_rest(
     assert cast('{"a": 0.1234567890123456789}', None, Schema(Type.JSON)) == '{"a": 0.1234567890123456789}'
 
 
+def test_half_a_character_is_told_under_a_schema_too() -> None:
+    enveloped = converter("json", {}, is_key=False)
+    registered = JsonForm(Schema(Type.STRUCT, fields=(Field("a", Schema(Type.STRING)),)))
+    for read in (
+        partial(enveloped.decode, b'{"schema":{"type":"string"},"payload":"\\ud800"}'),
+        partial(registered.decode, b'{"a":"\\ud800"}', 0),
+    ):
+        with pytest.raises(RecordError, match=r"\\ud800 at byte [0-9]+ is half of a character"):
+            read()
+
+
 def test_a_schema_with_a_name_twice_is_refused_wherever_it_comes_from() -> None:
     twice = '{"type":"record","name":"a","fields":[],"fields":[{"name":"b","type":"int"}]}'
-    for read in (AvroForm, lambda text: read_json(text.encode()), lambda text: from_json_schema(text, {})):
+    for read in (
+        partial(AvroForm, twice),
+        partial(read_json, twice.encode()),
+        partial(from_json_schema, twice, {}),
+    ):
         with pytest.raises(RecordError, match="has the name 'fields' twice"):
-            read(twice)
+            read()
 
 
 def test_a_decimal_column_has_all_digits_of_a_number() -> None:
