@@ -162,7 +162,6 @@ class _Instance:
             spark_classes=prepare_spark(err),
             rest=self._let_in(directory),
             log_level=self._log_level,
-            extra={name: value for name, value in os.environ.items() if name == topology.SPARK_WARM},
         )
         processes += [self._process(service) for service in services]
         supervisor = Supervisor(processes, lambda line: err.print(line, style="yellow", markup=False))

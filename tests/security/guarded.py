@@ -33,10 +33,9 @@ class Guarded:
         told = {
             "ROCKETCONNECT_TOKENS_FILES": str(callers),
             "ROCKETCONNECT_TOKEN_FILE": str(folder / "services.token"),
-            topology.SPARK_WARM: "false",
         }
         # What it may is what an executor may, and in its own name.
-        worker = {"ROCKETCONNECT_TOKEN_FILE": str(folder / "worker-1.token"), **topology.UNLESS_TOLD}
+        worker = {"ROCKETCONNECT_TOKEN_FILE": str(folder / "worker-1.token"), **topology.UNLESS_TOLD, topology.SPARK_WARM: "false"}
         self.fleet = Fleet(folder, name_server, told, {"executor": worker})
 
     @staticmethod

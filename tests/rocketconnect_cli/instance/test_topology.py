@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_cli.instance.topology import SERVICES, SPARK_WARM, STAGES, Ports, Rest, inner_ports, services
+from rocketconnect_cli.instance.topology import SERVICES, STAGES, UNLESS_TOLD, Ports, Rest, inner_ports, services
 
 PORTS = Ports(rest=1, metrics=2, stores={"config": 3, "position": 4, "state": 5, "cluster": 6}, executors=(7, 8))
 
@@ -23,12 +23,9 @@ def test_everybody_knows_the_stores_and_the_name_server() -> None:
         assert service.environment["ROCKETCONNECT_PORT"] == str(service.port)
 
 
-def test_what_somebody_says_wins_over_what_an_instance_has_by_itself() -> None:
-    def warm(extra: dict[str, str]) -> set[str | None]:
-        found = services(PORTS, data=Path("/d"), name_server="n:1", extra=extra)
-        return {service.environment.get(SPARK_WARM) for service in found if service.kind == "executor"}
-
-    assert (warm({}), warm({SPARK_WARM: "false"})) == ({"true"}, {"false"})
+def test_what_the_environment_may_say_otherwise_is_nothing_that_a_service_is_told() -> None:
+    for service in services(PORTS, data=Path("/d"), name_server="n:1"):
+        assert UNLESS_TOLD.keys().isdisjoint(service.environment)
 
 
 def test_only_rest_and_metrics_listen_on_the_given_address() -> None:
