@@ -75,6 +75,18 @@ _WRITES_ALWAYS = """
 SELECT count(*) FROM information_schema.user_privileges
 WHERE privilege_type IN ('SUPER', 'READ_ONLY ADMIN', 'READ ONLY ADMIN', 'CONNECTION_ADMIN')
 """
+_SETTINGS = {
+    # Nothing is cut off because it does not fit, and 0 is a number, not a wish for the next one.
+    "sql_mode": "'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ZERO_IN_DATE,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION'",
+    "time_zone": "'+00:00'",
+    "innodb_lock_wait_timeout": f"{LOCK_SECONDS}",
+    "lock_wait_timeout": f"{LOCK_SECONDS}",
+    # A server may leave out rows, find those that were inserted where a null is asked for, and refuse deletions of all rows.
+    "sql_select_limit": "18446744073709551615",
+    "sql_auto_is_null": "0",
+    "sql_safe_updates": "0",
+}
+"""Of the session, whatever the server is set to: what is written and read depends on them."""
 _LONGEST = 64
 _WORTH_LOADING = 100
 """Rows: fewer are inserted as quickly."""
@@ -108,8 +120,7 @@ class Mysql(Dialect):
             password=password,
             charset="utf8mb4",
             connect_timeout=seconds,
-            init_command="SET sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', "
-            f"innodb_lock_wait_timeout = {LOCK_SECONDS}, lock_wait_timeout = {LOCK_SECONDS}",
+            init_command=f"SET {', '.join(f'{name} = {value}' for name, value in _SETTINGS.items())}",
         )
 
     def fault(self, error: BaseException) -> Fault | None:

@@ -74,6 +74,19 @@ _CLASSES = {
     "53": Fault.AWAY,
     "57": Fault.AWAY,
 }
+_SETTINGS = {
+    "timezone": "UTC",
+    "lock_timeout": f"{LOCK_SECONDS}s",
+    "datestyle": "ISO,YMD",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "3",
+    "bytea_output": "hex",
+    "lc_monetary": "C",
+    "array_nulls": "on",
+    "xmloption": "content",
+    "standard_conforming_strings": "on",
+}
+"""Of the session, whatever the server, the database and the role are set to: what is written and read depends on them."""
 _LONGEST = 63
 _MOST_CHARACTERS = 10_485_760
 _COLUMNS = """
@@ -116,7 +129,7 @@ class Postgres(Dialect):
             user=user or None,
             password=password or None,
             connect_timeout=seconds,
-            options=f"-c timezone=UTC -c lock_timeout={LOCK_SECONDS}s",
+            options=" ".join(f"-c {name}={value}" for name, value in _SETTINGS.items()),
             client_encoding="utf8",
         )
 

@@ -18,7 +18,10 @@ from rocketconnect_sdk.record import Offset, SourceBatch
 
 RUN = 1
 _DONE = 2
-_SESSION = "SET SESSION time_zone = '+00:00', sql_mode = '', net_write_timeout = 86400, wait_timeout = 86400"
+_SESSION = (
+    "SET SESSION time_zone = '+00:00', sql_mode = '', sql_select_limit = 18446744073709551615, "
+    "net_write_timeout = 86400, wait_timeout = 86400"
+)
 _SECONDS = 0.05
 NO_COLUMN, NO_TABLE = 1054, 1146
 """Errors of a query."""

@@ -85,3 +85,18 @@ def test_values_are_what_the_columns_hold(database: "Database", query: bool) -> 
         full, empty = values(read(task))
     assert full == {"id": 1, **dict(zip(names, (value for _, value in kinds.values()), strict=True))}
     assert empty == {"id": 2, **dict.fromkeys(names)}
+
+
+@pytest.mark.parametrize("database", ["postgres"], indirect=True)
+def test_values_do_not_depend_on_what_sessions_begin_with(database: "Database") -> None:
+    settings = {"datestyle": "SQL, DMY", "intervalstyle": "sql_standard", "extra_float_digits": "-5", "timezone": "Asia/Kathmandu"}
+    name = database.options["connection.url"].rpartition("/")[2]
+    database.run(*(f"ALTER DATABASE {name} SET {setting} = '{value}'" for setting, value in settings.items()))
+    database.run(
+        "CREATE TABLE t (id integer PRIMARY KEY, number float8, day date, span interval, at timestamptz)",
+        "INSERT INTO t VALUES (1, 0.1::float8 + 0.2::float8, '2026-02-01', '1 day -01:00:00', '2026-02-01 00:00:00+00')",
+    )
+    with opened(database, {"mode": "incrementing", "incrementing.column.name": "id"}) as task:
+        (row,) = values(read(task))
+    at = datetime(2026, 2, 1, tzinfo=UTC)
+    assert row == {"id": 1, "number": 0.1 + 0.2, "day": date(2026, 2, 1), "span": "1 day -01:00:00", "at": at}
