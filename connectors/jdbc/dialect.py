@@ -45,11 +45,17 @@ class Table:
         columns: A struct of its columns, in their order.
         key: The columns of its primary key, in the order of the key.
         widths: Of columns of text: how many characters they take, where there is a limit.
+        computed: The columns that the database computes (GENERATED ALWAYS AS); they are not among `columns`.
+        numbered: Columns to which a row that is there gets no other value (GENERATED ALWAYS AS IDENTITY).
+        is_view: It is a view that takes no rows.
     """
 
     columns: Schema
     key: tuple[str, ...]
     widths: dict[str, int]
+    computed: frozenset[str] = frozenset()
+    numbered: frozenset[str] = frozenset()
+    is_view: bool = False
 
 
 class Dialect(ABC):

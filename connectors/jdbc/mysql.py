@@ -42,10 +42,10 @@ _BACK = {kind: plain for plain, kind in _TYPES.items() if plain is not Type.UUID
 }
 _COLUMNS = """
 SELECT column_name, data_type, column_type, is_nullable, column_default IS NOT NULL OR extra LIKE '%%auto_increment%%',
-       numeric_precision, numeric_scale, character_maximum_length, datetime_precision
-FROM information_schema.columns WHERE table_schema = %s AND table_name = %s AND extra NOT LIKE '%% GENERATED%%'
-ORDER BY ordinal_position
+       numeric_precision, numeric_scale, character_maximum_length, datetime_precision, extra LIKE '%% GENERATED%%'
+FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position
 """
+_VIEW = "SELECT count(*) FROM information_schema.views WHERE table_schema = %s AND table_name = %s AND is_updatable = 'NO'"
 _KEY = """
 SELECT column_name FROM information_schema.key_column_usage
 WHERE table_schema = %s AND table_name = %s AND constraint_name = 'PRIMARY' ORDER BY ordinal_position
@@ -164,10 +164,13 @@ class Mysql(Dialect):
             rows = cursor.fetchall()
             cursor.execute(_KEY, (database, table))
             key = tuple(column for (column,) in cursor.fetchall())
+            cursor.execute(_VIEW, (database, table))
+            (is_view,) = cursor.fetchone()
         if not rows:
             return None
         widths = {row[0]: row[7] for row in rows if row[1] in ("varchar", "char")}
-        return Table(Schema(Type.STRUCT, fields=tuple(Field(row[0], column_schema(row)) for row in rows)), key, widths)
+        columns = Schema(Type.STRUCT, fields=tuple(Field(row[0], column_schema(row[:9])) for row in rows if not row[9]))
+        return Table(columns, key, widths, frozenset(row[0] for row in rows if row[9]), is_view=bool(is_view))
 
     def is_unique(self, connection: Connection, name: str, columns: Sequence[str]) -> bool:
         """See Dialect."""

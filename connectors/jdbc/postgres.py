@@ -61,6 +61,7 @@ _STATES = {
     "42501": Fault.DENIED,
     "44000": Fault.VALUE,
     "P0001": Fault.VALUE,
+    "428C9": Fault.VALUE,
     "42P01": Fault.MISSING,
     "42703": Fault.MISSING,
     "3D000": Fault.MISSING,
@@ -92,12 +93,13 @@ _MOST_CHARACTERS = 10_485_760
 _COLUMNS = """
 SELECT a.attname, b.typname, CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END, a.attnotnull,
        pg_get_expr(d.adbin, d.adrelid) IS NOT NULL OR a.attidentity <> '',
-       array_position(i.indkey::int2[], a.attnum)
-FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid
+       array_position(i.indkey::int2[], a.attnum), a.attgenerated <> '', a.attidentity = 'a',
+       c.relkind = 'm' OR c.relkind = 'v' AND NOT EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 64 <> 0)
+FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
 JOIN pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
 LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
 LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
-WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum
+WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum
 """
 _UNIQUE = """
 SELECT array_agg(a.attname::text) FROM pg_index i
@@ -160,14 +162,18 @@ class Postgres(Dialect):
         if not rows:
             return None
         fields, widths, key = [], {}, {}
-        for column, kind, modifier, filled, has_default, place in rows:
+        computed, numbered = ({row[0] for row in rows if row[place]} for place in (6, 7))
+        for column, kind, modifier, filled, has_default, place, is_computed, *_ in rows:
+            if is_computed:
+                continue
             schema = column_schema(kind, modifier, optional=not filled or has_default)
             if kind in ("varchar", "bpchar") and modifier > 4:
                 widths[column] = modifier - 4
             if place is not None:
                 key[place] = column
             fields.append(Field(column, schema))
-        return Table(Schema(Type.STRUCT, fields=tuple(fields)), tuple(key[place] for place in sorted(key)), widths)
+        keys = tuple(key[place] for place in sorted(key))
+        return Table(Schema(Type.STRUCT, fields=tuple(fields)), keys, widths, frozenset(computed), frozenset(numbered), rows[0][8])
 
     def is_unique(self, connection: Connection, name: str, columns: Sequence[str]) -> bool:
         """See Dialect."""
@@ -232,7 +238,8 @@ class Postgres(Dialect):
         others = [self.column(name) for name in columns if name not in key]
         change = "UPDATE SET " + ", ".join(f"{name} = EXCLUDED.{name}" for name in others) if others else "NOTHING"
         on = ", ".join(map(self.column, key))
-        select = f"SELECT {names} FROM {self.quoted(staged)}"  # noqa: S608  # names are quoted
+        # A number that is generated always is given all the same, as COPY gives it.
+        select = f"OVERRIDING SYSTEM VALUE SELECT {names} FROM {self.quoted(staged)}"  # noqa: S608  # names are quoted
         return f"INSERT INTO {self.quoted(table)} ({names}) {select} ON CONFLICT ({on}) DO {change}"
 
     def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:

@@ -34,6 +34,12 @@ _BACK = {
     "timestamp": timestamp(),
     "datetime": timestamp(zone=False),
 }
+_COMPUTED = (2, 3)
+"""What PRAGMA table_xinfo says of columns that are computed."""
+_VIEW = """
+SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = ?)
+AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?)
+"""
 
 
 class Sqlite(Dialect):
@@ -86,15 +92,19 @@ class Sqlite(Dialect):
 
     def table(self, connection: Connection, name: str) -> Table | None:
         """See Dialect."""
-        rows = connection.execute(f"PRAGMA table_info({self.quoted(name)})").fetchall()
-        if not rows:
+        every = connection.execute(f"PRAGMA table_xinfo({self.quoted(name)})").fetchall()
+        rows = [row[:-1] for row in every if not row[-1]]
+        if not every:
             return None
         fields = [
             Field(column, _schema(kind.lower(), optional=not filled or default is not None))
             for _, column, kind, filled, default, _ in rows
         ]
         key = sorted((place, column) for _, column, _, _, _, place in rows if place)
-        return Table(Schema(Type.STRUCT, fields=tuple(fields)), tuple(column for _, column in key), {})
+        computed = frozenset(row[1] for row in every if row[-1] in _COMPUTED)
+        (is_view,) = connection.execute(_VIEW, (name, name)).fetchone()
+        columns = Schema(Type.STRUCT, fields=tuple(fields))
+        return Table(columns, tuple(column for _, column in key), {}, computed, is_view=bool(is_view))
 
     def is_unique(self, connection: Connection, name: str, columns: Sequence[str]) -> bool:
         """See Dialect."""

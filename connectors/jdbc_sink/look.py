@@ -98,6 +98,9 @@ def _problems(config: Config, place: Place, dialect: Dialect, connection: Connec
             grants += dialect.grants(connection, name, needed)
             if name != positions:
                 grants += dialect.grants(connection, name, alters)
+                if table.is_view:
+                    yield Problem("table.name.format", name, "is a view that takes no rows", "Name the table behind it.")
+                    continue
                 yield from _key_problems(config, dialect, connection, name, table)
                 yield from held(config, dialect, name, table)
         elif name == positions or config["auto.create"]:

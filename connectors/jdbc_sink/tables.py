@@ -7,7 +7,20 @@ from connectors.jdbc import Dialect, Place, Table
 from connectors.jdbc.dialect import Connection
 from connectors.jdbc_sink.look import key_problem
 from connectors.jdbc_sink.merging import Writing, execute
-from connectors.jdbc_sink.shape import Shape, column_kind, create, created, met, name_problem, outgrown, widens, without_length
+from connectors.jdbc_sink.shape import (
+    Shape,
+    column_kind,
+    computed,
+    create,
+    created,
+    met,
+    name_problem,
+    numbered_problem,
+    outgrown,
+    widens,
+    without,
+    without_length,
+)
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import Kind, OtherColumns, Policy, Settled, Takes, settle
 from rocketconnect_sdk.evolution.tables import told_changes
@@ -57,6 +70,7 @@ class Tables:
         table = self._dialect.table(connection, name) or self._create(connection, name, records, key)
         key = key or table.key
         self._check_key(name, key, table, records)
+        self._check_written(name, key, table, records)
         if self._writing.keyed and (problem := key_problem(self._dialect, connection, name, table, key)):
             msg = f"{self._place}: {', '.join(key)} {' '.join(problem)}"
             raise PermanentError(msg)
@@ -68,7 +82,7 @@ class Tables:
                 name,
                 ", ".join(inexact),
             )
-        wanted = keyed(records, key)
+        wanted = keyed(self._without_computed(name, table, records) if has_rows else records, key)
         columns = met(table.columns, records, key, self._dialect)
         settled = self._settle(name, columns, wanted) if has_rows else Settled(columns)
         self._alter(connection, name, settled, key)
@@ -116,6 +130,27 @@ class Tables:
             if column not in fields:
                 msg = f"{name}: the record has no field {column}, which is part of the key"
                 raise RecordError(msg)
+
+    def _check_written(self, name: str, key: Sequence[str], table: Table, records: Schema) -> None:
+        if table.is_view:
+            msg = f"{self._place}: {name} is a view that takes no rows. Name the table behind it"
+            raise PermanentError(msg)
+        if self._writing.keyed and (problem := numbered_problem(self._dialect, name, table, records, key)):
+            msg = f"{self._place}: {name} {'. '.join(problem)}"
+            raise PermanentError(msg)
+
+    def _without_computed(self, name: str, table: Table, records: Schema) -> Schema:
+        told = computed(table, records)
+        if told and self._writing.policy is Policy.FAIL:
+            fix = "Leave the field out (transform replace_field), or set schema.evolution=ignore"
+            msg = f"{self._place}: {name}: {told}, and schema.evolution is fail. {fix}"
+            raise OtherColumns(msg)
+        if told and self._writing.policy is Policy.DEAD_LETTER:
+            msg = f"{name}: {told}"
+            raise RecordError(msg)
+        if told:
+            self._log.warning("%s: left out is %s", name, told)
+        return without(records, table.computed)
 
     def _settle(self, name: str, columns: Schema, records: Schema) -> Settled:
         takes = Takes(columns=True, nulls=True, type=lambda column, wider: widens(self._dialect, name, column, wider))

@@ -5,7 +5,7 @@ from contextlib import closing
 
 from connectors.jdbc import Dialect, Table, dialect_of, parse_url
 from connectors.jdbc_sink.look import SECONDS
-from connectors.jdbc_sink.shape import met, widens
+from connectors.jdbc_sink.shape import computed, met, numbered_problem, widens, without
 from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.errors import Problem
@@ -22,8 +22,24 @@ def there_problems(config: Config, dialect: Dialect, name: str, table: Table) ->
     """What is wrong with the option `columns` for a table that is there."""
     if config["columns"]:
         columns = parse_columns(config["columns"])
+        yield from _unwritable(config, dialect, name, table, columns)
+        columns = without(columns, table.computed)
         found = columns_problem(f"the table {name}", met(table.columns, columns, (), dialect), columns)
         yield from () if found is None else (found,)
+
+
+def _unwritable(config: Config, dialect: Dialect, name: str, table: Table, records: Schema) -> Iterator[Problem]:
+    """Columns of a table that records have values for, and that take none."""
+    if told := computed(table, records):
+        policy = Policy(config[POLICY.key])
+        is_warning = policy in (Policy.IGNORE, Policy.EVOLVE)
+        reason = f"takes no value for some of the fields: {told}; {'they are left out' if is_warning else 'such records are not written'}"
+        fix = "Leave them out (transform replace_field), or set schema.evolution=ignore."
+        yield Problem("table.name.format", name, reason, fix, is_warning=is_warning)
+    if config["insert.mode"] != "insert" and (
+        problem := numbered_problem(dialect, name, table, records, config["pk.fields"] or table.key)
+    ):
+        yield Problem("table.name.format", name, *problem)
 
 
 def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Problem]:
@@ -54,6 +70,8 @@ def _row_problems(
     topic, name = topic_and_name
     if (records := row_schema(schema)) is None:
         return
+    yield from _unwritable(config, dialect, name, table, records)
+    records = without(records, table.computed)
     key = config["pk.fields"] or table.key
     takes = Takes(columns=True, nulls=True, type=lambda column, wider: widens(dialect, name, column, wider))
     yield from held(
