@@ -1,11 +1,12 @@
 """What differs from database to database."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from connectors.jdbc.kept.checks import Check
 from connectors.jdbc.place import Place
 from rocketconnect_sdk.schema import Schema
 
@@ -48,6 +49,9 @@ class Table:
         computed: The columns that the database computes (GENERATED ALWAYS AS); they are not among `columns`.
         numbered: Columns to which a row that is there gets no other value (GENERATED ALWAYS AS IDENTITY).
         is_view: It is a view that takes no rows.
+        filled: The columns that take no nulls. Among `columns` those with a default may be left out.
+        checks: By column what it would change without an error.
+        key_checks: By column what it takes for the same as something else where it is part of a key.
     """
 
     columns: Schema
@@ -56,6 +60,9 @@ class Table:
     computed: frozenset[str] = frozenset()
     numbered: frozenset[str] = frozenset()
     is_view: bool = False
+    filled: frozenset[str] = frozenset()
+    checks: Mapping[str, Sequence[Check]] = field(default_factory=dict)
+    key_checks: Mapping[str, Sequence[Check]] = field(default_factory=dict)
 
 
 class Dialect(ABC):
@@ -130,7 +137,7 @@ class Dialect(ABC):
         """
 
     def inexact(self, connection: Connection, table: str, columns: Sequence[str]) -> Sequence[str]:  # noqa: ARG002  # most are exact
-        """Those of a table's columns in which texts are the same that are not: by upper and lower case, or spaces at the end."""
+        """Those of a table's columns in which texts are the same that are not: by upper and lower case, accents or the like."""
         return ()
 
     @abstractmethod

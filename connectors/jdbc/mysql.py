@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
+from connectors.jdbc.kept.mysql import Column, checks, key_checks
 from connectors.jdbc.place import Place
 from rocketconnect_sdk.schema import MOST_DIGITS, STRING, Field, Schema, Type, Unit, decimal, text, timestamp
 
@@ -42,7 +43,8 @@ _BACK = {kind: plain for plain, kind in _TYPES.items() if plain is not Type.UUID
 }
 _COLUMNS = """
 SELECT column_name, data_type, column_type, is_nullable, column_default IS NOT NULL OR extra LIKE '%%auto_increment%%',
-       numeric_precision, numeric_scale, character_maximum_length, datetime_precision, extra LIKE '%% GENERATED%%'
+       numeric_precision, numeric_scale, character_maximum_length, datetime_precision, extra LIKE '%% GENERATED%%',
+       collation_name
 FROM information_schema.columns WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position
 """
 _VIEW = "SELECT count(*) FROM information_schema.views WHERE table_schema = %s AND table_name = %s AND is_updatable = 'NO'"
@@ -170,7 +172,17 @@ class Mysql(Dialect):
             return None
         widths = {row[0]: row[7] for row in rows if row[1] in ("varchar", "char")}
         columns = Schema(Type.STRUCT, fields=tuple(Field(row[0], column_schema(row[:9])) for row in rows if not row[9]))
-        return Table(columns, key, widths, frozenset(row[0] for row in rows if row[9]), is_view=bool(is_view))
+        kept = {row[0]: Column(row[1], row[2], row[6], row[7], row[8], row[10]) for row in rows}
+        return Table(
+            columns,
+            key,
+            widths,
+            frozenset(row[0] for row in rows if row[9]),
+            is_view=bool(is_view),
+            filled=frozenset(row[0] for row in rows if row[3] == "NO"),
+            checks={name: checks(column) for name, column in kept.items()},
+            key_checks={name: key_checks(column) for name, column in kept.items()},
+        )
 
     def is_unique(self, connection: Connection, name: str, columns: Sequence[str]) -> bool:
         """See Dialect."""
@@ -230,13 +242,15 @@ class Mysql(Dialect):
         return f" CHARACTER SET utf8mb4 COLLATE {found}" if found else ""
 
     def insert(self, connection: Connection, table: str, rows: pa.Table) -> None:
-        """See Dialect. By LOAD DATA LOCAL where the server takes it without a word; otherwise by INSERT, whose errors count."""
+        """See Dialect. By LOAD DATA LOCAL where the server takes it without a word; otherwise by INSERT, which tells the row."""
+        from connectors.jdbc.mysql_connection import CheckedCursor
+
         if rows.num_rows >= _WORTH_LOADING and self._load(connection, table, rows):
             return
         names = ", ".join(map(self.column, rows.column_names))
         marks = ", ".join(["%s"] * rows.num_columns)
         values = list(zip(*(_plain(column) for column in rows.columns), strict=True))
-        with connection.cursor() as cursor:
+        with connection.cursor(CheckedCursor) as cursor:
             into = f"{self.quoted(table)} ({names})".replace("%", "%%")
             cursor.executemany(f"INSERT INTO {into} VALUES ({marks})", values)  # noqa: S608  # quoted
 
@@ -320,7 +334,9 @@ def column_schema(row: Sequence[Any]) -> Schema:
         return Schema(Type.BOOLEAN if precision == 1 else Type.UINT64, optional=optional)
     if data_type in ("char", "varchar"):
         return text(length or 0, optional=optional)
-    kind = "tinyint(1)" if column_type == "tinyint(1)" else data_type + (" unsigned" if "unsigned" in column_type else "")
+    # Floats without a sign are read and written as others.
+    is_unsigned = "unsigned" in column_type and data_type not in ("float", "double")
+    kind = "tinyint(1)" if column_type == "tinyint(1)" else data_type + " unsigned" * is_unsigned
     return Schema(_BACK.get(kind, STRING.type), optional=optional)
 
 

@@ -4,11 +4,14 @@ from typing import Any
 
 from pymysql.connections import Connection, MySQLResult
 from pymysql.constants import CR
-from pymysql.err import OperationalError
+from pymysql.cursors import Cursor
+from pymysql.err import DataError, OperationalError
 
 from connectors.mysql.packets import PacketReader
 
 _PACKET = 1 << 20
+_CHANGED = frozenset({1264, 1265, 1292, 1366, 1406})
+"""Warnings that say that a value was changed: out of range, cut off, not what its column has."""
 
 
 class BulkConnection(Connection):
@@ -51,6 +54,18 @@ class BulkConnection(Connection):
         if result.server_status is not None:
             self.server_status = result.server_status
         return int(result.affected_rows)
+
+
+class CheckedCursor(Cursor):
+    """A cursor on which it is an error that a value is cut off, which a server may only warn of."""
+
+    def _do_get_result(self) -> None:  # PyMySQL's own
+        super()._do_get_result()  # type: ignore[misc]  # PyMySQL's types do not tell
+        if self.warning_count:
+            connection: Any = self.connection
+            for _, code, text in connection.show_warnings():
+                if code in _CHANGED:
+                    raise DataError(code, text)
 
 
 class _Result(MySQLResult):

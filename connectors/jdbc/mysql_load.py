@@ -25,10 +25,10 @@ def load(connection: Any, table: str, rows: pa.Table, quoted: Callable[[str], st
         if pa.types.is_binary(column.type):
             names.append(f"@b{number}")
             changes.append(f"{quoted(name)} = UNHEX(@b{number})")
-        elif pa.types.is_boolean(column.type) or pa.types.is_uint64(column.type):
-            # Digits are characters to a column of bits.
+        elif pa.types.is_boolean(column.type) or pa.types.is_uint64(column.type) or pa.types.is_int16(column.type):
+            # Digits are characters to a column of bits, and "0" is the year 2000.
             names.append(f"@n{number}")
-            changes.append(f"{quoted(name)} = CAST(@n{number} AS UNSIGNED)")
+            changes.append(f"{quoted(name)} = CAST(@n{number} AS {'' if pa.types.is_int16(column.type) else 'UN'}SIGNED)")
         else:
             names.append(quoted(name))
     statement = f"LOAD DATA LOCAL INFILE 'rows' INTO TABLE {table} CHARACTER SET utf8mb4 ({', '.join(names)})"

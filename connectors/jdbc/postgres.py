@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
+from connectors.jdbc.kept.postgres import Column, checks, key_checks
 from connectors.jdbc.place import Place
 from rocketconnect_sdk.permissions.connections import libpq
 from rocketconnect_sdk.schema import MOST_DIGITS, STRING, Field, Schema, Type, Unit, decimal, text, timestamp
@@ -94,6 +95,7 @@ _COLUMNS = """
 SELECT a.attname, b.typname, CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END, a.attnotnull,
        pg_get_expr(d.adbin, d.adrelid) IS NOT NULL OR a.attidentity <> '',
        array_position(i.indkey::int2[], a.attnum), a.attgenerated <> '', a.attidentity = 'a',
+       format_type(b.oid, CASE t.typtype WHEN 'd' THEN t.typtypmod ELSE a.atttypmod END),
        c.relkind = 'm' OR c.relkind = 'v' AND NOT EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = c.oid AND g.tgtype & 64 <> 0)
 FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
 JOIN pg_type b ON b.oid = CASE t.typtype WHEN 'd' THEN t.typbasetype ELSE t.oid END
@@ -105,6 +107,10 @@ _UNIQUE = """
 SELECT array_agg(a.attname::text) FROM pg_index i
 JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey::int2[])
 WHERE i.indrelid = to_regclass(%s) AND i.indisunique AND i.indpred IS NULL AND i.indexprs IS NULL GROUP BY i.indexrelid
+"""
+_INEXACT = """
+SELECT a.attname FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_collation c ON c.oid = a.attcollation
+WHERE a.attrelid = to_regclass(%s) AND a.attnum > 0 AND (t.typname = 'citext' OR NOT c.collisdeterministic)
 """
 _OWNER = "SELECT pg_get_userbyid(relowner), pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = to_regclass(%s)"
 
@@ -161,9 +167,9 @@ class Postgres(Dialect):
         rows = connection.execute(_COLUMNS, (self.quoted(name),)).fetchall()
         if not rows:
             return None
-        fields, widths, key = [], {}, {}
+        fields, widths, key, kept = [], {}, {}, {}
         computed, numbered = ({row[0] for row in rows if row[place]} for place in (6, 7))
-        for column, kind, modifier, filled, has_default, place, is_computed, *_ in rows:
+        for column, kind, modifier, filled, has_default, place, is_computed, _, shown, _ in rows:
             if is_computed:
                 continue
             schema = column_schema(kind, modifier, optional=not filled or has_default)
@@ -171,14 +177,30 @@ class Postgres(Dialect):
                 widths[column] = modifier - 4
             if place is not None:
                 key[place] = column
+            kept[column] = Column(kind, modifier, shown)
             fields.append(Field(column, schema))
         keys = tuple(key[place] for place in sorted(key))
-        return Table(Schema(Type.STRUCT, fields=tuple(fields)), keys, widths, frozenset(computed), frozenset(numbered), rows[0][8])
+        return Table(
+            Schema(Type.STRUCT, fields=tuple(fields)),
+            keys,
+            widths,
+            frozenset(computed),
+            frozenset(numbered),
+            is_view=rows[0][9],
+            filled=frozenset(row[0] for row in rows if row[3]),
+            checks={name: checks(column) for name, column in kept.items()},
+            key_checks={name: key_checks(column) for name, column in kept.items()},
+        )
 
     def is_unique(self, connection: Connection, name: str, columns: Sequence[str]) -> bool:
         """See Dialect."""
         rows = connection.execute(_UNIQUE, (self.quoted(name),)).fetchall()
         return any(sorted(found) == sorted(columns) for (found,) in rows)
+
+    def inexact(self, connection: Connection, table: str, columns: Sequence[str]) -> Sequence[str]:
+        """See Dialect."""
+        found = {name for (name,) in connection.execute(_INEXACT, (self.quoted(table),)).fetchall()}
+        return [name for name in columns if name in found]
 
     def grants(self, connection: Connection, table: str, privileges: Sequence[str]) -> Sequence[str]:
         """See Dialect."""

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
+from connectors.jdbc.kept.sqlite import checks
 from connectors.jdbc.place import Place
 from rocketconnect_sdk.permissions.roots import Access, roots
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type, Unit, decimal, timestamp
@@ -104,7 +105,16 @@ class Sqlite(Dialect):
         computed = frozenset(row[1] for row in every if row[-1] in _COMPUTED)
         (is_view,) = connection.execute(_VIEW, (name, name)).fetchone()
         columns = Schema(Type.STRUCT, fields=tuple(fields))
-        return Table(columns, tuple(column for _, column in key), {}, computed, is_view=bool(is_view))
+        texts = {field.name for field in fields if field.schema.type is Type.STRING}
+        return Table(
+            columns,
+            tuple(column for _, column in key),
+            {},
+            computed,
+            is_view=bool(is_view),
+            filled=frozenset(row[1] for row in rows if row[3] or (row[5] and len(key) == 1 and row[2].lower() == "integer")),
+            checks={row[1]: checks(row[2]) for row in rows if row[1] in texts},
+        )
 
     def is_unique(self, connection: Connection, name: str, columns: Sequence[str]) -> bool:
         """See Dialect."""
@@ -112,6 +122,14 @@ class Sqlite(Dialect):
         whole = [index for _, index, unique, _, partial in found if unique and not partial]
         parts = [connection.execute(f"PRAGMA index_info({self.quoted(index)})").fetchall() for index in whole]
         return any({column for _, _, column in part} == set(columns) for part in parts)
+
+    def inexact(self, connection: Connection, table: str, columns: Sequence[str]) -> Sequence[str]:
+        """See Dialect."""
+        found = set()
+        for _, index, unique, *_ in connection.execute(f"PRAGMA index_list({self.quoted(table)})").fetchall():
+            parts = connection.execute(f"PRAGMA index_xinfo({self.quoted(index)})").fetchall() if unique else []
+            found |= {column for _, _, column, _, collation, is_key in parts if is_key and collation != "BINARY"}
+        return [name for name in columns if name in found]
 
     def grants(self, connection: Connection, table: str, privileges: Sequence[str]) -> Sequence[str]:
         """See Dialect. There are no users."""

@@ -18,6 +18,11 @@ from rocketconnect_sdk.schema import Type
 SECONDS = 3
 """A check waits no longer for a server."""
 _SHOWN = 300
+INEXACT = (
+    "takes keys for one that differ by upper and lower case, accents or the like alone: they are one row there",
+    "Where that matters give it a collation by code points: …_bin in MySQL, a deterministic one in PostgreSQL, BINARY in SQLite.",
+)
+"""What is wrong with a column of a key by its collation, and what to do."""
 
 
 Held = Callable[[Config, Dialect, str, Table], Iterable[Problem]]
@@ -139,6 +144,8 @@ def _key_problems(config: Config, dialect: Dialect, connection: Connection, name
         )
     elif reason := key_problem(dialect, connection, name, table, key):
         yield Problem("pk.fields", ", ".join(key), *reason)
+    elif inexact := dialect.inexact(connection, name, key):
+        yield Problem("pk.fields", ", ".join(inexact), *INEXACT, is_warning=True)
 
 
 def key_problem(dialect: Dialect, connection: Connection, name: str, table: Table, key: Sequence[str]) -> tuple[str, str] | None:

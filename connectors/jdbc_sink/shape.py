@@ -1,12 +1,13 @@
 """How records and the columns of a table meet. Pure."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.jdbc.dialect import Dialect, Table
+from connectors.jdbc.kept.checks import Check
 from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution.fitting import fit
@@ -33,12 +34,14 @@ class Shape:
         columns: The columns that are written, as the records are fitted to them.
         key: Those of the key.
         widths: Of text, in characters.
+        checks: By column what it would change without an error.
     """
 
     name: str
     columns: Schema
     key: tuple[str, ...]
     widths: Mapping[str, int]
+    checks: Mapping[str, Sequence[Check]] = field(default_factory=dict)
 
 
 def met(table: Schema, records: Schema, key: Sequence[str], dialect: Dialect) -> Schema:
@@ -176,9 +179,23 @@ def fitted(rows: Rows, shape: Shape, dialect: Dialect) -> tuple[pa.Table, dict[i
         column = _typed(values, each.schema)
         for bad, why in _untaken(column, shape.widths.get(each.name, 0), dialect):
             for row in pc.indices_nonzero(bad).to_pylist():
-                reasons.setdefault(row, f"{each.name} {str(column[row])[:100]} {why}")
+                reasons.setdefault(row, f"{each.name} {_shown(column[row])} {why}")
+        for check in shape.checks.get(each.name, ()):
+            for row in pc.indices_nonzero(check.found(column).fill_null(False)).to_pylist():
+                reasons.setdefault(row, f"{each.name} {_shown(column[row])} {check.why}")
         columns[each.name] = column
     return pa.table(columns), reasons
+
+
+def _shown(value: pa.Scalar) -> str:
+    plain = str(value)[:100]
+    # So that spaces at the end are seen.
+    return repr(plain) if pa.types.is_string(value.type) else plain
+
+
+def checked(table: Table, key: Sequence[str]) -> Mapping[str, Sequence[Check]]:
+    """The checks of columns of a table, some of which are those of the key by which rows replace each other."""
+    return {name: [*found, *(table.key_checks.get(name, ()) if name in key else ())] for name, found in table.checks.items()}
 
 
 def _untaken(column: pa.Array, width: int, dialect: Dialect) -> list[tuple[pa.Array, str]]:

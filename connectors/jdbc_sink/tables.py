@@ -1,14 +1,16 @@
 """The tables that records go into: they are looked at, made, and changed where that is allowed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from logging import Logger
 
 from connectors.jdbc import Dialect, Place, Table
 from connectors.jdbc.dialect import Connection
-from connectors.jdbc_sink.look import key_problem
+from connectors.jdbc_sink.look import INEXACT, key_problem
 from connectors.jdbc_sink.merging import Writing, execute
 from connectors.jdbc_sink.shape import (
     Shape,
+    checked,
     column_kind,
     computed,
     create,
@@ -75,13 +77,7 @@ class Tables:
             msg = f"{self._place}: {', '.join(key)} {' '.join(problem)}"
             raise PermanentError(msg)
         if self._writing.keyed and (inexact := self._dialect.inexact(connection, name, key)):
-            self._log.warning(
-                "%s: %s: keys that differ by upper and lower case alone are one row there, by the collation of %s. Where that "
-                "can be, give these columns one that ends with _bin",
-                self._place,
-                name,
-                ", ".join(inexact),
-            )
+            self._log.warning("%s: %s: %s %s. %s", self._place, name, ", ".join(inexact), *INEXACT)
         wanted = keyed(self._without_computed(name, table, records) if has_rows else records, key)
         columns = met(table.columns, records, key, self._dialect)
         settled = self._settle(name, columns, wanted) if has_rows else Settled(columns)
@@ -89,7 +85,14 @@ class Tables:
         widths = self._widen(connection, name, records, table, key) if has_rows else table.widths
         fields = {each.name for each in records.fields}
         written = only(settled.table, [each.name for each in settled.table.fields if each.name in fields])
-        shape = Shape(name, written, tuple(key), widths)
+        gets_nulls = {change.name for change in settled.changes if change.kind is Kind.NULLS}
+        shape = Shape(
+            name,
+            _filled(written, table.filled - gets_nulls),
+            tuple(key),
+            widths,
+            checked(table, key if self._writing.keyed else ()),
+        )
         self._shapes[name, records] = shape
         return shape
 
@@ -206,3 +209,13 @@ class Tables:
                 made[field.name] = field.schema.length
                 self._log.info("%s: the column %s has room for %d characters now", name, field.name, field.schema.length)
         return made
+
+
+def _filled(columns: Schema, names: Collection[str]) -> Schema:
+    """Columns of which these take no null: one that has a default gets it where a record has no such field, not for its null."""
+    return replace(
+        columns,
+        fields=tuple(
+            Field(each.name, replace(each.schema, optional=False)) if each.name in names else each for each in columns.fields
+        ),
+    )

@@ -33,7 +33,8 @@ def _unwritable(config: Config, dialect: Dialect, name: str, table: Table, recor
     if told := computed(table, records):
         policy = Policy(config[POLICY.key])
         is_warning = policy in (Policy.IGNORE, Policy.EVOLVE)
-        reason = f"takes no value for some of the fields: {told}; {'they are left out' if is_warning else 'such records are not written'}"
+        then = "it is left out" if is_warning else "such records are not written"
+        reason = f"takes no value for some of the fields: {told}; {then}"
         fix = "Leave them out (transform replace_field), or set schema.evolution=ignore."
         yield Problem("table.name.format", name, reason, fix, is_warning=is_warning)
     if config["insert.mode"] != "insert" and (

@@ -53,7 +53,9 @@ class _Kept(JdbcRows, KeptRows):
         given = Schema(Type.STRUCT, fields=tuple(Field(each.name, there[each.name]) for each in both))
         values = pa.StructArray.from_arrays([rows.field(each.name) for each in both], [each.name for each in both])
         columns = met(replace(self.columns, fields=both), given, (), self._dialect)
-        made, reasons = fitted(Rows(to_spark(values), given), Shape(self._name, columns, (), self._table.widths), self._dialect)
+        made, reasons = fitted(
+            Rows(to_spark(values), given), Shape(self._name, columns, (), self._table.widths, self._table.checks), self._dialect
+        )
         return pa.table({name: _zoneless(made[name]) for name in made.column_names}), reasons
 
 

@@ -36,7 +36,7 @@ def test_a_key_that_is_no_column_or_not_unique_is_told(target: Target) -> None:
     assert ("varchar(191)" in only.fix) is (target.kind == "mariadb")
     if target.kind != "sqlite":
         target.run(*(each for each in only.fix.removeprefix("Run: ").removesuffix(".").split("; ")))
-        assert look(target, insert_mode="upsert", pk_fields="name") == []
+        assert [each for each in look(target, insert_mode="upsert", pk_fields="name") if not each.is_warning] == []
 
 
 def test_a_key_that_is_not_unique_is_refused_when_rows_come(target: Target) -> None:
