@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
-from connectors.jdbc.kept.postgres import Column, checks, key_checks
+from connectors.jdbc.kept.postgres import Column, checks, key_checks, scale
 from connectors.jdbc.place import Place
 from rocketconnect_sdk.permissions.connections import libpq
 from rocketconnect_sdk.schema import MOST_DIGITS, STRING, Field, Schema, Type, Unit, decimal, text, timestamp
@@ -187,6 +187,9 @@ class Postgres(Dialect):
             frozenset(computed),
             frozenset(numbered),
             is_view=rows[0][9],
+            decimals=frozenset(
+                each.name for each in fields if each.schema.type is Type.STRING and kept[each.name].kind == "numeric"
+            ),
             filled=frozenset(row[0] for row in rows if row[3]),
             checks={name: checks(column) for name, column in kept.items()},
             key_checks={name: key_checks(column) for name, column in kept.items()},
@@ -295,10 +298,10 @@ def column_schema(kind: str, modifier: int, *, optional: bool) -> Schema:
     """The type of a column, by the name of its type and its modifier in pg_attribute."""
     if kind == "numeric":
         # A modifier is -1 (any digits), or 4 more than precision and scale in 16 bits each.
-        precision, scale = ((modifier - 4) >> 16, (modifier - 4) & 0x7FF) if modifier >= 4 else (38, 18)
-        if scale > precision or precision > MOST_DIGITS:
+        precision, behind = (modifier - 4) >> 16, scale(modifier)
+        if modifier < 0 or not 0 <= behind <= precision <= MOST_DIGITS:
             return Schema(Type.STRING, optional=optional)
-        return decimal(scale, precision=precision, optional=optional)
+        return decimal(behind, precision=precision, optional=optional)
     if kind in ("varchar", "bpchar"):
         return text(max(modifier - 4, 0), optional=optional)
     found = _BACK.get(kind, STRING)

@@ -11,8 +11,9 @@ from connectors.jdbc.kept.checks import Check
 from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution.fitting import fit
+from rocketconnect_sdk.evolution.numbers import NUMBERS
 from rocketconnect_sdk.files.lines import to_json
-from rocketconnect_sdk.schema import LENGTH, Field, Schema, Type, Unit
+from rocketconnect_sdk.schema import DIGITS, LENGTH, MOST_DIGITS, Field, Schema, Type, Unit, decimal
 from rocketconnect_sdk.targets.fitted import keyed
 from rocketconnect_sdk.targets.rows import Rows
 
@@ -22,6 +23,7 @@ _KEY_WIDTH = 191
 """Characters of a text in a key for which no width is given: InnoDB's oldest rows take so many of four bytes."""
 _LONGEST_IN_A_KEY = 768
 """Characters of four bytes that a key of InnoDB takes, of all its columns."""
+_NUMBER = decimal(MOST_DIGITS // 2, precision=MOST_DIGITS)
 _CHARACTER_BYTES, _PLAIN_BYTES = 4, 40
 
 
@@ -35,6 +37,7 @@ class Shape:
         key: Those of the key.
         widths: Of text, in characters.
         checks: By column what it would change without an error.
+        decimals: Columns of decimals of any digits.
     """
 
     name: str
@@ -42,19 +45,34 @@ class Shape:
     key: tuple[str, ...]
     widths: Mapping[str, int]
     checks: Mapping[str, Sequence[Check]] = field(default_factory=dict)
+    decimals: Collection[str] = ()
 
 
-def met(table: Schema, records: Schema, key: Sequence[str], dialect: Dialect) -> Schema:
+def met(table: Table, records: Schema, key: Sequence[str], dialect: Dialect) -> Schema:
     """The columns of a table as records of a schema are compared with them and fitted to them.
 
-    A column of whole numbers has nanoseconds, one of JSON or text has structs, arrays and maps, and where times have no zone a
-    column has points in time.
+    A column of whole numbers has nanoseconds, one of JSON or text has structs, arrays and maps, one of decimals of any digits has
+    all numbers, and where times have no zone a column has points in time.
     """
     fields = {each.name: each.schema for each in records.fields}
+    columns = []
+    for each in table.columns.fields:
+        field = fields.get(each.name)
+        if field is not None and each.name in table.decimals and field.type in NUMBERS:
+            column = replace(field, optional=each.schema.optional and each.name not in key)
+        else:
+            column = _met(each.schema, field, dialect, in_key=each.name in key)
+        columns.append(Field(each.name, column))
+    return replace(table.columns, fields=tuple(columns))
+
+
+def as_read(table: Table) -> Schema:
+    """The columns of a table as JSON without a schema is read: those of decimals of any digits have numbers, with most digits."""
     return replace(
-        table,
+        table.columns,
         fields=tuple(
-            Field(each.name, _met(each.schema, fields.get(each.name), dialect, in_key=each.name in key)) for each in table.fields
+            Field(each.name, replace(_NUMBER, optional=each.schema.optional)) if each.name in table.decimals else each
+            for each in table.columns.fields
         ),
     )
 
@@ -177,6 +195,9 @@ def fitted(rows: Rows, shape: Shape, dialect: Dialect) -> tuple[pa.Table, dict[i
     columns = {}
     for each, values in fields_of(held, shape.columns):
         column = _typed(values, each.schema)
+        if each.name in shape.decimals and each.schema.precision > DIGITS:
+            # Digits are filled up with zeros to those of the type.
+            column = pc.replace_substring_regex(pc.replace_substring_regex(column, r"(\.\d*?)0+$", r"\1"), r"\.$", "")
         for bad, why in _untaken(column, shape.widths.get(each.name, 0), dialect):
             for row in pc.indices_nonzero(bad).to_pylist():
                 reasons.setdefault(row, f"{each.name} {_shown(column[row])} {why}")

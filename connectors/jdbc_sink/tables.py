@@ -79,7 +79,7 @@ class Tables:
         if self._writing.keyed and (inexact := self._dialect.inexact(connection, name, key)):
             self._log.warning("%s: %s: %s %s. %s", self._place, name, ", ".join(inexact), *INEXACT)
         wanted = keyed(self._without_computed(name, table, records) if has_rows else records, key)
-        columns = met(table.columns, records, key, self._dialect)
+        columns = met(table, records, key, self._dialect)
         settled = self._settle(name, columns, wanted) if has_rows else Settled(columns)
         self._alter(connection, name, settled, key)
         widths = self._widen(connection, name, records, table, key) if has_rows else table.widths
@@ -92,6 +92,7 @@ class Tables:
             tuple(key),
             widths,
             checked(table, key if self._writing.keyed else ()),
+            table.decimals,
         )
         self._shapes[name, records] = shape
         return shape

@@ -13,7 +13,7 @@ from connectors.jdbc.dialect import Connection
 from connectors.jdbc_sink.faults import Refused, understood
 from connectors.jdbc_sink.look import privileges_of
 from connectors.jdbc_sink.merging import Merging, Prepared, Writing, execute
-from connectors.jdbc_sink.shape import Shape, fitted
+from connectors.jdbc_sink.shape import Shape, as_read, fitted
 from connectors.jdbc_sink.store import Store
 from connectors.jdbc_sink.tables import Tables
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
@@ -264,7 +264,7 @@ class JdbcTask(DataFrameSinkTask):
         if table is None:
             msg = f"the value has no schema, and there is no table {name} to say what it is: make it, or set columns"
             raise RecordError(msg)
-        return read_values(values, table.columns, (key or table.key) if self._writing.keyed else ())
+        return read_values(values, as_read(table), (key or table.key) if self._writing.keyed else ())
 
     def _gone(self, changes: Changes, shape: Shape, fit: Fit) -> tuple[pa.Table | None, pa.Table | None]:
         """The keys of the rows that are deleted, and of those that move."""
@@ -279,7 +279,7 @@ class JdbcTask(DataFrameSinkTask):
         if (name, changes.schema) not in self._keys:
             table = self._dialect.table(connection, name)
             names = self._writing.key or (() if table is None else table.key)
-            self._keys[name, changes.schema] = key_columns(keys, names, changes.schema if table is None else table.columns)
+            self._keys[name, changes.schema] = key_columns(keys, names, changes.schema if table is None else as_read(table))
         columns = self._keys[name, changes.schema]
         found, bad = read_keys(keys, columns)
         by_key(changes, found, columns)

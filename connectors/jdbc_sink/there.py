@@ -24,7 +24,7 @@ def there_problems(config: Config, dialect: Dialect, name: str, table: Table) ->
         columns = parse_columns(config["columns"])
         yield from _unwritable(config, dialect, name, table, columns)
         columns = without(columns, table.computed)
-        found = columns_problem(f"the table {name}", met(table.columns, columns, (), dialect), columns)
+        found = columns_problem(f"the table {name}", met(table, columns, (), dialect), columns)
         yield from () if found is None else (found,)
 
 
@@ -78,7 +78,7 @@ def _row_problems(
     yield from held(
         ("table.name.format", name),
         f"the rows of `{topic}`",
-        met(table.columns, records, key, dialect),
+        met(table, records, key, dialect),
         keyed(records, key),
         Policy(config[POLICY.key]),
         takes,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 
 import pyarrow as pa
 
@@ -52,11 +53,28 @@ class _Kept(JdbcRows, KeptRows):
         both = tuple(Field(each.name, replace(each.schema, optional=True)) for each in self.columns.fields if each.name in there)
         given = Schema(Type.STRUCT, fields=tuple(Field(each.name, there[each.name]) for each in both))
         values = pa.StructArray.from_arrays([rows.field(each.name) for each in both], [each.name for each in both])
-        columns = met(replace(self.columns, fields=both), given, (), self._dialect)
-        made, reasons = fitted(
-            Rows(to_spark(values), given), Shape(self._name, columns, (), self._table.widths, self._table.checks), self._dialect
-        )
-        return pa.table({name: _zoneless(made[name]) for name in made.column_names}), reasons
+        table = replace(self._table, columns=replace(self.columns, fields=both))
+        shape = Shape(self._name, met(table, given, (), self._dialect), (), table.widths, table.checks, table.decimals)
+        made, reasons = fitted(Rows(to_spark(values), given), shape, self._dialect)
+        return pa.table({name: self._shown(name, made[name]) for name in made.column_names}), reasons
+
+    def _shown(self, name: str, column: pa.ChunkedArray) -> pa.Array:
+        if name not in self._table.decimals:
+            return _zoneless(column)
+        texts = column.cast(pa.string()).to_pylist()
+        return pa.array([None if text is None else _plain_number(text) for text in texts], pa.string())
+
+
+def _plain_number(text: str) -> str:
+    """A number as one text, however many zeros it is written with; anything else as it is."""
+    try:
+        value = Decimal(text)
+    except ArithmeticError:
+        return text
+    if not value.is_finite():
+        return str(value)
+    plain = f"{value:f}"
+    return (plain.rstrip("0").rstrip(".") if "." in plain else plain) if value else "0"
 
 
 def _zoneless(column: pa.ChunkedArray) -> pa.Array:

@@ -157,8 +157,13 @@ def decimal_digits(kind: str, scale: int) -> Check:
         value = _decimal(text)
         return value is None or not value.is_finite() or value.is_zero() or _lowest(value) >= -scale
 
+    def found(column: pa.Array) -> pa.Array:
+        # Whatever number it is.
+        return texts.found(column.cast(pa.string()))
+
     behind = f"behind the point than the {scale}" if scale >= 0 else f"than multiples of {step.normalize():f}"
-    return other_than(f"has more digits {behind} that its column of {kind} keeps", is_kept)
+    texts = other_than(f"has more digits {behind} that its column of {kind} keeps", is_kept)
+    return Check(texts.why, found)
 
 
 def number(kind: str, *, spelled: bool) -> Check:
