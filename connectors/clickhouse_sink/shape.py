@@ -205,7 +205,8 @@ def _unknown(values: pa.StringArray, kind: str) -> _Bad:
         bad = pc.and_(pc.invert(pc.is_in(values, names)), values.is_valid())
         return list(_told(values, bad, f"is none of the values of its {kind.partition('(')[0]}"))
     width = int(kind.removeprefix("FixedString(").removesuffix(")"))
-    return list(_told(values, pc.greater(pc.binary_length(values), width), f"is longer than the {width} bytes of its column"))
+    why = f"has other than the {width} bytes of its column, which fills up with zeros"
+    return list(_told(values, pc.not_equal(pc.binary_length(values), width), why))
 
 
 def _array(values: pa.ListArray, items: Schema, kind: str) -> tuple[pa.Array, _Bad]:
