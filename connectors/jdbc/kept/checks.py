@@ -181,7 +181,8 @@ def number(kind: str, *, spelled: bool) -> Check:
             return True
         # So many digits a number of SQLite has: 64 bits, or those of a double.
         is_int = text.strip().removeprefix("-").removeprefix("+").isdigit() and abs(int(text)) < 1 << 63
-        shown = str(int(text)) if is_int else repr(real)
+        is_whole = real.is_integer() and abs(real) < 1 << 63
+        shown = str(int(text)) if is_int else str(int(real)) if is_whole else repr(real)
         return text == shown if spelled else _decimal(text) == _decimal(shown)
 
     why = "is written otherwise as" if spelled else "has more digits than"
