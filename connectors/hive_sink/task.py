@@ -5,6 +5,7 @@ from functools import partial
 from logging import Logger
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import parquet
 
 from connectors.hive.names import in_lower_case
@@ -13,13 +14,16 @@ from connectors.hive.types import lowered, met
 from connectors.hive_sink.table import Landing, without
 from connectors.object_store_sink.task import ObjectTask, ObjectWriter, Written, dealt
 from rocketconnect_sdk.columns.arrow_types import from_arrow_type
+from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import as_table, nullable
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.record import SinkBatch
-from rocketconnect_sdk.schema import Type
+from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkWriter
 from rocketconnect_sdk.targets.manifests import Owner
+
+_SHOWN = 100
 
 
 class HiveTask(ObjectTask):
@@ -74,6 +78,7 @@ class HiveWriter(ObjectWriter):
         columns = columns_of(self._landing.ready(records))
         is_rows = schema.type is Type.STRUCT
         rows, reasons = fit(in_lower_case(values) if is_rows else values, records if is_rows else schema, met(columns, records))
+        reasons = too_long(rows, columns) | reasons
         if reasons:
             raise RecordError(next(iter(reasons.values())))
         table = pa.Table.from_struct_array(rows)
@@ -84,6 +89,17 @@ class HiveWriter(ObjectWriter):
     def __getstate__(self) -> dict[str, object]:
         """See ObjectWriter."""
         return {**super().__getstate__(), "_landing": self._landing}
+
+
+def too_long(rows: pa.StructArray, columns: Schema) -> dict[int, str]:
+    """By index the rows with a text that a column of varchar or char has no room for: who reads it would see a part."""
+    found: dict[int, str] = {}
+    for each, values in fields_of(rows, columns):
+        if each.schema.length and pa.types.is_string(values.type):
+            bad = pc.greater(pc.utf8_length(values), each.schema.length)
+            why = f"is longer than the {each.schema.length} characters of its column"
+            found |= {row: f"{each.name} {str(values[row])[:_SHOWN]} {why}" for row in pc.indices_nonzero(bad).to_pylist()}
+    return found
 
 
 def _file(rows: pa.Table, compression: str) -> memoryview:

@@ -3,6 +3,8 @@ import pytest
 from connectors.hive.metastore import addresses_problem, parse_addresses
 from connectors.hive.types import hive_type, lowered, schema_of
 from connectors.hive_sink.levels import parse_levels, path_problem
+from connectors.hive_sink.task import too_long
+from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type, Unit, decimal, struct, timestamp
 
@@ -48,6 +50,12 @@ def test_types_that_hive_lacks_become_the_next_one_that_has_room() -> None:
         ]
     )
     assert hive_type(columns) == "struct<a:decimal(20,0),b:string,c:bigint,d:string,e:bigint>"
+
+
+def test_a_text_that_readers_would_see_a_part_of_is_told() -> None:
+    columns = schema_of("struct<id:int,code:varchar(3),note:string>")
+    rows = [{"id": 1, "code": "abc", "note": "long"}, {"id": 2, "code": "abcd", "note": ""}, {"id": 3, "code": None, "note": None}]
+    assert too_long(to_array(rows, columns), columns) == {1: "code abcd is longer than the 3 characters of its column"}
 
 
 def test_names_are_in_lower_case_and_two_that_become_one_are_refused() -> None:
