@@ -50,6 +50,7 @@ class Table:
         numbered: Columns to which a row that is there gets no other value (GENERATED ALWAYS AS IDENTITY).
         is_view: It is a view that takes no rows.
         decimals: Columns of texts that are decimals of any digits: they take all numbers.
+        padded: Columns that are shown filled up with spaces, which count for nothing.
         filled: The columns that take no nulls. Among `columns` those with a default may be left out.
         checks: By column what it would change without an error.
         key_checks: By column what it takes for the same as something else where it is part of a key.
@@ -62,6 +63,7 @@ class Table:
     numbered: frozenset[str] = frozenset()
     is_view: bool = False
     decimals: frozenset[str] = frozenset()
+    padded: frozenset[str] = frozenset()
     filled: frozenset[str] = frozenset()
     checks: Mapping[str, Sequence[Check]] = field(default_factory=dict)
     key_checks: Mapping[str, Sequence[Check]] = field(default_factory=dict)

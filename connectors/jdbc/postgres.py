@@ -190,6 +190,7 @@ class Postgres(Dialect):
             decimals=frozenset(
                 each.name for each in fields if each.schema.type is Type.STRING and kept[each.name].kind == "numeric"
             ),
+            padded=frozenset(name for name, column in kept.items() if column.kind == "bpchar"),
             filled=frozenset(row[0] for row in rows if row[3]),
             checks={name: checks(column) for name, column in kept.items()},
             key_checks={name: key_checks(column) for name, column in kept.items()},

@@ -5,6 +5,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from connectors.jdbc.reading.table_rows import JdbcRows, table_of
 from connectors.jdbc.session import Session
@@ -59,6 +60,8 @@ class _Kept(JdbcRows, KeptRows):
         return pa.table({name: self._shown(name, made[name]) for name in made.column_names}), reasons
 
     def _shown(self, name: str, column: pa.ChunkedArray) -> pa.Array:
+        if name in self._table.padded:
+            return pc.utf8_rtrim(column.combine_chunks(), " ")
         if name not in self._table.decimals:
             return _zoneless(column)
         texts = column.cast(pa.string()).to_pylist()

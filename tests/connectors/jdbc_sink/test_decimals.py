@@ -71,9 +71,10 @@ def test_a_scale_below_zero_keeps_its_multiples_alone(target: Target) -> None:
     assert target.run('SELECT n FROM "rows"') == [(1200,)]
 
 
-def test_a_comparison_takes_a_number_for_itself_however_it_is_written(target: Target) -> None:
+def test_a_comparison_takes_a_number_for_itself_however_it_is_written_and_a_text_without_what_fills_it_up(target: Target) -> None:
     target.run(
-        'CREATE TABLE "rows" (id INTEGER PRIMARY KEY, n NUMERIC)', 'INSERT INTO "rows" VALUES (1, 1.50), (2, 1e20), (3, 0.0)'
+        'CREATE TABLE "rows" (id INTEGER PRIMARY KEY, n NUMERIC, code CHAR(5))',
+        "INSERT INTO \"rows\" VALUES (1, 1.50, 'ab'), (2, 1e20, 'ab'), (3, 0.0, 'ab')",
     )
     session = Session(parse_url(target.options["connection.url"], writes=True), "postgres", "")
     with JdbcTables(session, "rows").open("rows") as there:
@@ -81,7 +82,9 @@ def test_a_comparison_takes_a_number_for_itself_however_it_is_written(target: Ta
         mine, _ = there.kept(read.values, there.columns)
         for schema, values in [(decimal(3, precision=30), ["1.5", "1e20", "0"]), (Schema(Type.STRING), ["1.500", "1E+20", "-0"])]:
             plain = [Decimal(each) for each in values] if schema.type is Type.DECIMAL else values
-            columns = struct([("id", INT32), ("n", schema)])
-            theirs, reasons = there.kept(to_array([{"id": n, "n": each} for n, each in enumerate(plain, 1)], columns), columns)
+            columns = struct([("id", INT32), ("n", schema), ("code", Schema(Type.STRING))])
+            rows = [{"id": n, "n": each, "code": "ab"} for n, each in enumerate(plain, 1)]
+            theirs, reasons = there.kept(to_array(rows, columns), columns)
             assert not reasons
+            assert theirs["code"].to_pylist() == mine["code"].to_pylist()
             assert theirs["n"].to_pylist() == mine["n"].to_pylist() == ["1.5", "100000000000000000000", "0"]
