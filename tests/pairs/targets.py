@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.schema import Schema, Type
 from tests.connectors.jdbc_sink.conftest import Target
 
@@ -108,4 +109,4 @@ def said(schema: Schema) -> str:
         case Type.STRING if schema.length:
             return f"string of {schema.length}"
         case kind:
-            return str(kind.value)
+            return type_name(schema) if kind in (Type.FLOAT32, Type.FLOAT64) else str(kind.value)
