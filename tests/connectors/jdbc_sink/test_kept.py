@@ -164,8 +164,8 @@ def test_a_null_where_none_may_be_is_a_bad_record_and_does_not_become_the_defaul
     assert list(task.unwritable(None)) == [0]
     target.write(task, [{"id": 3}], struct([("id", INT32)]))
     target.write(task, [{"id": 4}, {"id": 5, "c": 6 if schema is INT32 else f"{WHOLE.isoformat()}Z"}], None)
-    default = 5 if schema is INT32 else WHOLE
-    assert target.run('SELECT id, c FROM "rows" ORDER BY id') == [(3, default), (4, default), (5, 6 if schema is INT32 else WHOLE)]
+    filled: object = 5 if schema is INT32 else WHOLE
+    assert target.run('SELECT id, c FROM "rows" ORDER BY id') == [(3, filled), (4, filled), (5, 6 if schema is INT32 else WHOLE)]
 
 
 @pytest.mark.parametrize("target", ["mariadb", "sqlite"], indirect=True)
