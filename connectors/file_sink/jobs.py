@@ -4,11 +4,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError, SystemAway
+from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.permissions.roots import writing
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ STAGED = {
 
 _COUNT_SECONDS = 60.0
 """So long the driver waits, behind a job, for what its tasks have counted; it comes within milliseconds."""
+_NO_DIRECTORY = "Mkdirs failed to create"
+_PROBE_BYTES = 1 << 16
 _FOR_NOW = ("No space left on device", "Disk quota exceeded", "File too large", "Read-only file system")
 
 
@@ -132,6 +136,12 @@ def staged_job(directory: Path) -> Iterator[None]:
         if reason := next((reason for reason in _FOR_NOW if reason in text), None):
             msg = f"{directory}: {reason}; mend that, and it goes on by itself. Nothing of the batch was kept"
             raise SystemAway(msg, wait=1.0) from error
+        if _NO_DIRECTORY in text:
+            # Hadoop does not say why, but whoever makes one learns it.
+            with understood(directory):
+                directory.mkdir(parents=True, exist_ok=True)
+                with TemporaryFile(dir=directory) as probe:
+                    probe.write(bytes(_PROBE_BYTES))
         bad = next((line for line in text.splitlines() if "errors.RecordError" in line), None)
         if bad:
             msg = f"{directory}: {bad.partition('RecordError: ')[2].strip()}"
