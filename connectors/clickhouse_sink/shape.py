@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +14,12 @@ from connectors.clickhouse.types import NESTED, Column, column_type, digits_of, 
 from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution import Takes
-from rocketconnect_sdk.evolution.fitting import fit
+from rocketconnect_sdk.evolution.fitting import fit, shown
 from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.schema import DIGITS, Field, Schema, Type, Unit
 from rocketconnect_sdk.targets.rows import Rows
 
 _TIMES = (Type.TIME, Type.TIMESTAMP)
-_SHOWN = 100
 _NAMES = re.compile(r"'((?:[^'\\]|\\.)*)' = -?\d+")
 """Of the values of an Enum."""
 _RANGES: Mapping[str, tuple[int, int]] = {
@@ -286,5 +284,4 @@ def _clock(values: pa.Array, schema: Schema) -> pa.Array:
 
 def _told(values: pa.Array, bad: pa.Array, why: str) -> Iterator[tuple[int, str]]:
     for row in pc.indices_nonzero(pc.fill_null(bad, False)).to_pylist():
-        shown: Any = values[row]
-        yield row, f"{str(shown)[:_SHOWN]} {why}"
+        yield row, f"{shown(values[row])} {why}"

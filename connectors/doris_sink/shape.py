@@ -12,13 +12,12 @@ from connectors.doris.types import NESTED, Column, column_type, digits_of, parts
 from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution import Takes
-from rocketconnect_sdk.evolution.fitting import fit
+from rocketconnect_sdk.evolution.fitting import fit, shown
 from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.schema import DIGITS, Field, Schema, Type, Unit
 from rocketconnect_sdk.targets.rows import Rows
 
 _TEXTUAL = (*NESTED, Type.TIME, Type.TIMESTAMP, Type.BYTES, Type.DATE, Type.JSON, Type.UUID)
-_SHOWN = 100
 
 TAKES = Takes(columns=True, nulls=False, type=lambda _column, _wider: False)
 """Other changes rewrite a table, and take their time."""
@@ -193,4 +192,4 @@ def _untaken(values: pa.Array, made: pa.Array, schema: Schema, column: Column) -
 
 def _told(values: pa.Array, bad: pa.Array, why: str) -> Iterator[tuple[int, str]]:
     for row in pc.indices_nonzero(pc.fill_null(bad, False)).to_pylist():
-        yield row, f"{str(values[row])[:_SHOWN]} {why}"
+        yield row, f"{shown(values[row])} {why}"

@@ -34,7 +34,7 @@ def fit(values: pa.Array, schema: Schema, table: Schema) -> tuple[pa.Array, dict
 
     Returns:
         As many rows, of the type that Spark has for the table, with nulls allowed everywhere. By index those that do not fit, with
-        what is wrong with them; what stands for them means nothing.
+        what is wrong with them; null stands for them, so whatever has every value of the column has what is made here.
 
     Raises:
         RecordError: Spark has no such type.
@@ -152,8 +152,7 @@ class _Fitting:
         if column.type in WHOLE:
             low, high = (pa.scalar(Decimal(limit) if wanted == _WHOLE_DECIMAL else limit, wanted) for limit in WHOLE[column.type])
             bad = pc.or_(bad, pc.or_(pc.less(made, low), pc.greater(made, high)).fill_null(False))
-        self._refuse(place, bad, f"has no place in a column of {type_name(column)}", values)
-        return made
+        return self._kept(place, bad, made, column, values)
 
     def _times(self, place: _Place, values: pa.Array, schema: Schema, column: Schema) -> pa.Array:
         """Of other units. Spark has timestamps of microseconds, and numbers for all others."""
@@ -165,12 +164,19 @@ class _Fitting:
         bad = pc.not_equal(pc.multiply(pc.divide(ticks, step), step), ticks)
         if kept >= held:
             times = kept // held
-            bad = pc.or_(bad, pc.greater(pc.abs(ticks), (1 << 63) // times - 1))
+            limit = ((1 << 63) - 1) // times
+            # Not abs(), which the least of all numbers does not have.
+            bad = pc.or_(bad, pc.or_(pc.less(ticks, -limit), pc.greater(ticks, limit)))
             made = pc.multiply(ticks, times)
         else:
             made = pc.divide(ticks, held // kept)
-        self._refuse(place, bad.fill_null(False), f"has no place in a column of {type_name(column)}", values)
-        return made.cast(wanted)
+        return self._kept(place, bad.fill_null(False), made, column, values).cast(wanted)
+
+    def _kept(self, place: _Place, bad: pa.Array, made: pa.Array, column: Schema, values: pa.Array) -> pa.Array:
+        """What is made of values, without what is made of those that are bad: these are told, with what they were."""
+        self._refuse(place, bad, f"has no place in a column of {type_name(column)}", values)
+        # Whoever casts what is made to the column's own type meets nothing else.
+        return pc.if_else(bad, pa.scalar(None, made.type), made) if pc.any(bad).as_py() else made
 
     def _refuse(self, place: _Place, bad: pa.Array, why: str, values: pa.Array | None = None) -> None:
         """Tells of those that are bad."""
@@ -179,8 +185,17 @@ class _Fitting:
         name = ".".join(place.path)
         for element in pc.indices_nonzero(bad).to_pylist():
             row = element if place.rows is None else place.rows[element].as_py()
-            shown = "" if values is None else f" {str(values[element])[:_SHOWN]}"
-            self.reasons.setdefault(row, f"{name}{shown} {why}")
+            value = "" if values is None else f" {shown(values[element])}"
+            self.reasons.setdefault(row, f"{name}{value} {why}")
+
+
+def shown(value: pa.Scalar) -> str:
+    """How a value begins, for people."""
+    try:
+        return str(value)[:_SHOWN]
+    except OverflowError:
+        # Python's dates begin with the year 1 and end with 9999.
+        return f"{value.value} since 1970, as {value.type},"
 
 
 def _stored(column: Schema) -> pa.DataType:

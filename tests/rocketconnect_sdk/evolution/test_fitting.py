@@ -78,6 +78,7 @@ def test_a_number_is_taken_as_it_was_or_refused(data: st.DataObject, of: Schema,
     for index, (value, found) in enumerate(zip(values, made, strict=True)):
         if index in reasons:
             assert value is not None
+            assert found is None
             assert "has no place in a column of" in reasons[index]
         elif value is None:
             assert found is None
@@ -123,6 +124,10 @@ def test_nothing_of_a_time_is_cut_off() -> None:
     assert fitted([1_000, 1_001, None], replace(nanos, optional=True), replace(micros, optional=True))[1].keys() == {1}
     far = pa.array([4_102_444_800_000_000_000 // 1000 * 10], pa.timestamp("us", "UTC")).to_pylist()
     assert fitted(far, micros, nanos)[1].keys() == {0}
+    least = pa.StructArray.from_arrays([pa.array([-(1 << 63), 0], pa.int64()).cast(pa.timestamp("us", "UTC"))], ["value"])
+    held, reasons = fit(least, struct([("value", micros)]), struct([("value", replace(nanos, optional=True))]))
+    assert held.field(0).to_pylist() == [None, 0]
+    assert reasons.keys() == {0}
 
 
 @pytest.mark.parametrize(
