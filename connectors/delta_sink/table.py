@@ -72,6 +72,12 @@ class Snapshot:
 
         return StructType.fromJson(json.loads(self._java.schema().json()))
 
+    @property
+    def partitions(self) -> Sequence[str]:
+        """The columns by which it is partitioned."""
+        found = self._java.metadata().partitionColumns()
+        return [str(found.apply(index)) for index in range(found.length())]
+
     def setting(self, name: str) -> str:
         """A property of the table; "" where it is not set."""
         found = self._java.metadata().configuration().get(name)

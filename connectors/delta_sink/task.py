@@ -14,6 +14,7 @@ from connectors.delta_sink.table import Attempt, Snapshot, Table, Transaction
 from connectors.file_sink.columns import Columns
 from connectors.file_sink.rows import rows_of
 from connectors.lakes.compaction import Compaction
+from connectors.lakes.partition_values import none_lost_of
 from connectors.lakes.task import LakeTask, files_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError
@@ -94,6 +95,7 @@ class DeltaTask(LakeTask):
             stored = self._stored(snapshot)
             if is_written(stored, commit):
                 return
+            none_lost_of(rows, snapshot.partitions)
             rows = files_of(rows, commit)
             with self._attempt(snapshot.number, {**stored, **commit.after}) as attempt:
                 self._table.append(rows, attempt, merges=self._merges)
@@ -110,6 +112,10 @@ class DeltaTask(LakeTask):
                 version = self._reserve({**stored, **commit.after})
                 transaction.commit({self._name(): version.packed})
                 self._files.remove_before(self._context.task, version)
+
+    def _partitioned(self) -> Sequence[str]:
+        snapshot = self._table.snapshot()
+        return self._partitions if snapshot is None else snapshot.partitions
 
     def _compact(self, compaction: Compaction) -> tuple[int, int]:
         """See LakeTask."""

@@ -117,7 +117,7 @@ class Levels:
         if level.field not in rows.column_names:
             raise _no_field(level.field, rows.column_names)
         found = rows.column(level.field).combine_chunks().dictionary_encode()
-        texts = [_escaped(text) for text in found.dictionary.cast(pa.string()).to_pylist()]
+        texts = [_escaped(level.field, text) for text in found.dictionary.cast(pa.string()).to_pylist()]
         return pc.fill_null(pa.array(texts, pa.string()).take(found.indices), NOTHING)
 
 
@@ -160,10 +160,14 @@ def _no_field(name: str, names: Sequence[str]) -> RecordError:
     return RecordError(f"there is no field {name}, by which the table is partitioned: there are {', '.join(names)}")
 
 
-def _escaped(text: str | None) -> str:
-    """As Hive writes it. An empty value is none, as it is to Hive."""
-    if not text:
+def _escaped(field: str, text: str | None) -> str:
+    """As Hive writes it."""
+    if text is None:
         return NOTHING
+    if text in ("", NOTHING):
+        fix = "Make it another value, or null, with a transform, or leave the field out of partition.path"
+        msg = f"the field {field} is {text!r}, which is null where Hive has it as a partition. {fix}"
+        raise RecordError(msg)
     if len(text) > _MOST:
         msg = f"a value of more than {_MOST} characters can be no partition: {text[:50]!r}..."
         raise RecordError(msg)

@@ -1,23 +1,25 @@
 """What the tasks of sinks of lakes have in common."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from connectors.file_sink.forms import unwritable
 from connectors.file_sink.rows import rows_as
 from connectors.lakes.compaction import Compaction
+from connectors.lakes.partition_values import none_lost
 from connectors.lakes.seen import Seen
 from rocketconnect_sdk.columns.objects import rows_of_array
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
+from rocketconnect_sdk.evolution.tables import VALUE
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, SinkCommit
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_OF_A_FILE = 250_000
@@ -65,9 +67,22 @@ class LakeTask(DataFrameSinkTask):
         """See DataFrameSinkTask."""
         return None if self._columns is None else rows_as(self._columns)
 
-    def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
+    def unwritable(self, values: pa.Array) -> Mapping[int, str]:
         """See DataFrameSinkTask."""
-        return {} if self._columns is None else unwritable(values, partial(rows_of_array, columns=self._columns))
+        return unwritable(values, self._look_at)
+
+    def _partitioned(self) -> Sequence[str]:
+        """The columns whose values are in the names of partitions, which cannot hold all; of Iceberg's tables none are."""
+        return ()
+
+    def _look_at(self, values: pa.Array) -> None:
+        """Raises RecordError: values that cannot be written."""
+        if self._columns is not None:
+            values = rows_of_array(values, self._columns)
+        if pa.types.is_struct(values.type):
+            none_lost(pa.Table.from_struct_array(values), self._partitioned())
+        else:
+            none_lost(pa.table({VALUE: values}), self._partitioned())
 
     def close(self) -> None:
         """Nothing is held between batches."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from connectors.file_sink.columns import Columns
 from connectors.lakes.options import RECORD_KEY
+from connectors.lakes.partition_values import lost
 from connectors.lakes.task import LakeTask
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import Settled
@@ -72,6 +73,7 @@ class Upserts:
         self._key = keyed.key
         self._schema: Schema | None = None
         self._reasons: dict[int, str] = {}
+        self._partitions: Sequence[str] = ()
 
     @property
     def columns(self) -> Sequence[str]:
@@ -100,12 +102,13 @@ class Upserts:
             msg = f"{self._root}: the table has no column {', '.join(missing)}, which the key of its rows has. {fix}"
             raise PermanentError(msg)
 
-    def prepare(self, frame: "DataFrame", table: Schema | None) -> tuple[Merge, Settled] | None:
+    def prepare(self, frame: "DataFrame", table: Schema | None, partitions: Sequence[str] = ()) -> tuple[Merge, Settled] | None:
         """What becomes of the table, and its columns then; None: nothing.
 
         Args:
             frame: The batch.
             table: The columns of the table; None: there is none yet.
+            partitions: Those whose values are in the names of partitions.
 
         Raises:
             RecordError: there are values that cannot be written; see reasons.
@@ -113,6 +116,7 @@ class Upserts:
         """
         said, self._schema = self._schema, None
         self.check_key(table)
+        self._partitions = partitions
         return self._prepare(batch_of(frame.toArrow()), said or self._columns or _schema_of(frame), table)
 
     def _prepare(self, batch: Batch, schema: Schema, table: Schema | None) -> tuple[Merge, Settled] | None:
@@ -175,7 +179,8 @@ class Upserts:
         others = [each for each in settled.table.fields if each.name not in there]
         written = keyed(only(settled.table, [each.name for each in settled.table.fields if each.name in there]), key)
         rows, bad = rows_written(changes, written, fit_rows)
-        changes.reasons = {**bad, **changes.reasons}
+        unheld = {changes.writes[row]: reason for row, reason in lost(rows, self._partitions).items()}
+        changes.reasons = {**unheld, **bad, **changes.reasons}
         gone, left = keys_gone(changes, only(written, key), moved(changes, key), fit_rows)
         return None if changes.reasons else (merge_of(changes, rows, gone, left, key, others), settled)
 
@@ -231,7 +236,7 @@ class Upserting(LakeTask):
         """See DataFrameSinkTask."""
         with understood(self._root):
             known = self._known()
-            prepared = self._upserts.prepare(frame, known)
+            prepared = self._upserts.prepare(frame, known, self._partitioned())
             if prepared is not None:
                 self._merge(*prepared, commit, makes=known is None)
         self._compact_if_due()

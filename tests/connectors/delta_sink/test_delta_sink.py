@@ -9,13 +9,16 @@ import pytest
 from deltalake import DeltaTable
 
 from connectors.delta_sink import table
+from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.conformance.sink_case import spark_session
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.errors import PermanentError, RecordError
+from rocketconnect_sdk.schema import OPTIONAL_STRING, struct
 from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.delta_sink.tables import Delta
+from tests.connectors.lakes.changes import NUMBER, QUEUE
 from tests.connectors.lakes.owners import OwnersSuite
 from tests.connectors.lakes.smoke import SmokeSuite
-from tests.connectors.lakes.table import LakeTable
+from tests.connectors.lakes.table import LakeTable, commit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,3 +107,16 @@ def test_vacuum_leaves_the_positions(tmp_path: Path) -> None:
     session = spark_session(Delta.settings())
     session.sql(f"VACUUM delta.`file://{path}` RETAIN 0 HOURS").collect()
     assert Delta(path).owner(owner=(1, 2)).start() == {"orders/broker-a/0": QueuePosition(10)}
+
+
+def test_a_text_that_delta_would_make_null_in_the_name_of_a_partition_is_told_by_row(tmp_path: Path) -> None:
+    path = tmp_path / "table"
+    owner = Delta(path).owner(partition_by="country")
+    owner.start()
+    schema = struct([("id", NUMBER), ("country", OPTIONAL_STRING)], name="row")
+    values = [{"id": number, "country": country} for number, country in enumerate(["ch", "", "__HIVE_DEFAULT_PARTITION__", None])]
+    with pytest.raises(RecordError, match="the column country is '', which would become null"):
+        owner.put(values, schema, commit_of(QUEUE, 0, 4))
+    assert list(owner.task.unwritable(to_array(values, schema))) == [1, 2]
+    owner.put([values[0], values[3]], schema, commit_of(QUEUE, 0, 4))
+    assert sorted((row["id"], row["country"]) for row in Delta(path).read()) == [(0, "ch"), (3, None)]

@@ -105,13 +105,21 @@ def test_a_table_that_spark_has_made_gets_rows_partitions_and_columns(
 
 
 def test_values_of_all_kinds_have_the_folders_that_hive_itself_would_give_them(table: Table) -> None:
-    countries = ["a/b", "x=1", "50%", "ü ñ", "%41", "a:b'c\"d", "{e}[f]^", "", None, " .", "_y"]
+    countries = ["a/b", "x=1", "50%", "ü ñ", "%41", "a:b'c\"d", "{e}[f]^", None, " .", "_y"]
     run = table.opened(BY_COUNTRY).start()
     write(run, [{"Id": number, "country": country} for number, country in enumerate(countries)])
     found = {row["id"]: row["country"] for row in table.rows()}
     assert found == {number: country or "__HIVE_DEFAULT_PARTITION__" for number, country in enumerate(countries)}
     folders = sorted(location_of(each).removeprefix(f"file:{table.folder}/") for each in table.partitions())
     assert folders == table.partition_names()
+
+
+def test_a_text_that_hive_has_as_null_where_it_is_a_partition_is_a_bad_record(table: Table) -> None:
+    run = table.opened(BY_COUNTRY).start()
+    values = [{"Id": number, "country": country} for number, country in enumerate(["ch", "", "__HIVE_DEFAULT_PARTITION__", None])]
+    with pytest.raises(RecordRefused, match="the field country is '', which is null where Hive has it as a partition") as refused:
+        write(run, values)
+    assert list(refused.value.refused) == [1, 2]
 
 
 def test_a_partition_is_told_when_its_files_are_there_and_told_again_when_somebody_dropped_it(table: Table) -> None:
