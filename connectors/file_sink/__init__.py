@@ -166,6 +166,9 @@ def _header_problems(config: Config) -> Iterable[Problem]:
 def _type_problems(config: Config) -> Iterable[Problem]:
     if config["format"] not in _TABLES or not config["columns"]:
         return
+    from connectors.file_sink.columns import case_problems
+
+    yield from case_problems(config)
     from connectors.file_sink.there import type_problems
 
     for name, wanted, there, path in type_problems(Path(config["filename"]), config["format"], parse_columns(config["columns"])):

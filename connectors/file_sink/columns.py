@@ -1,15 +1,17 @@
 """The columns of a table in files: rocketconnect_sdk.evolution for a directory and for a CSV file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from logging import Logger
 from pathlib import Path
 
 import pyarrow as pa
 
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
-from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.evolution import OtherColumns, Policy, Settled, Takes, as_table, nullable, settle
+from rocketconnect_sdk.columns.declared import given_columns
+from rocketconnect_sdk.errors import Problem, RecordError
+from rocketconnect_sdk.evolution import OtherColumns, Policy, Settled, Takes, as_table, nullable, same_but_for_case, settle
 from rocketconnect_sdk.evolution.tables import told_changes
+from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import OPTIONAL_STRING, Field, Schema, Type
 from rocketconnect_sdk.spark.types import stored_type
 
@@ -28,6 +30,21 @@ def named(names: Sequence[str], records: Schema) -> Schema:
     """The columns of a CSV file for records of a schema: names are all that it has, so the types are theirs."""
     types = {field.name: field.schema for field in as_table(records).fields}
     return nullable(Schema(Type.STRUCT, fields=tuple(Field(name, types.get(name, OPTIONAL_STRING)) for name in names)))
+
+
+FOLDED_FIX = "Rename one: transforms=other, transforms.other.type=replace_field, transforms.other.renames=OLD:NEW"
+
+
+def folded(names: str) -> str:
+    """Why such columns cannot be; see same_but_for_case."""
+    return f"the columns {names} differ by the case of their letters alone, and Spark and other readers take them for one"
+
+
+def case_problems(config: Config) -> Iterable[Problem]:
+    """What is wrong with the option columns where what is written is read by Spark."""
+    columns = given_columns(config["columns"])
+    if columns is not None and (told := same_but_for_case(columns)):
+        yield Problem("columns", config["columns"][:200], f"makes no table: {folded(told)}", "Call one of them otherwise.")
 
 
 class Columns:
@@ -67,6 +84,10 @@ class Columns:
         except RecordError as error:
             msg = f"{self._place}: {error}"
             raise RecordError(msg) from None
+        if self._takes.columns and (told := same_but_for_case(settled.table)):
+            # A CSV file, which gets no columns, may have both.
+            msg = f"{self._place}: {folded(told)}. {FOLDED_FIX}"
+            raise RecordError(msg)
         if schema != self._told:
             self._told = schema
             self._tell(settled)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from connectors.file_sink.columns import DIRECTORY, named
+from connectors.file_sink.columns import DIRECTORY, FOLDED_FIX, folded, named
 from connectors.file_sink.header import header_problem
 from connectors.file_sink.there import names_there, of_topics, type_problems
 from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.evolution import POLICY, Policy, as_table, is_of_another
+from rocketconnect_sdk.evolution import POLICY, Policy, as_table, is_of_another, same_but_for_case
 from rocketconnect_sdk.evolution.held import rows_problems
 from rocketconnect_sdk.evolution.numbers import has_all
 from rocketconnect_sdk.evolution.tables import Kind, differences, nullable
@@ -85,6 +85,13 @@ def topics_problems(config: Config, rows: Mapping[str, Schema], place: str) -> I
         rows: By topic; see Sink.check_rows.
         place: Where they go: a directory, a table, or a file, which gets no more columns.
     """
+    if place != "file":
+        for topic, schema in rows.items():
+            if told := same_but_for_case(as_table(schema)):
+                reason = f"have rows that are no table: {folded(told)}; all of those of `{topic}` would be bad records"
+                is_warning = config["errors.tolerance"] == "all"
+                yield Problem("topics", ",".join(config["topics"])[:200], reason, f"{FOLDED_FIX}.", is_warning=is_warning)
+                return
     (first, one), *others = ((topic, nullable(as_table(schema))) for topic, schema in rows.items())
     policy = _policy(config, Policy.FAIL if place == "file" else Policy.EVOLVE)
     is_tolerant = config["errors.tolerance"] == "all" or policy is Policy.IGNORE

@@ -103,6 +103,9 @@ class LakeSink(DataFrameSink):
 
     def there_problems(self, config: Config) -> Iterable[Problem]:
         """What is wrong with the option `columns` for the table that is there."""
+        from connectors.file_sink.columns import case_problems
+
+        yield from case_problems(config)
         if config["columns"] and (table := self.table_columns(config)) is not None:
             found = columns_problem("the table", table, parse_columns(config["columns"]))
             yield from () if found is None else (found,)

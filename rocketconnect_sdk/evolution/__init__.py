@@ -6,7 +6,7 @@ runtime gives the records these columns, see fitting.fit. docs/types.md has the 
 
 from rocketconnect_sdk.evolution.options import POLICY, policy_problems
 from rocketconnect_sdk.evolution.settling import OfAnotherTable, OtherColumns, Policy, Settled, Takes, is_of_another, settle
-from rocketconnect_sdk.evolution.tables import VALUE, Change, Kind, as_table, nullable
+from rocketconnect_sdk.evolution.tables import VALUE, Change, Kind, as_table, nullable, same_but_for_case
 
 __all__ = [
     "POLICY",
@@ -22,5 +22,6 @@ __all__ = [
     "is_of_another",
     "nullable",
     "policy_problems",
+    "same_but_for_case",
     "settle",
 ]

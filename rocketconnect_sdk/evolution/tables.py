@@ -131,3 +131,25 @@ def _bare(schema: Schema | None) -> Schema | None:
     fields = tuple(Field(field.name, part) for field in schema.fields if (part := _bare(field.schema)) is not None)
     items, keys = _bare(schema.items), _bare(schema.keys)
     return replace(schema, name="", version=None, doc="", parameters=(), default=None, fields=fields, items=items, keys=keys)
+
+
+def same_names(names: Iterable[str]) -> str:
+    """Two of these names that differ by the case of their letters alone, for people; empty: there are none."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if (other := seen.setdefault(name.lower(), name)) != name:
+            return f"{other} and {name}"
+    return ""
+
+
+def same_but_for_case(schema: Schema) -> str:
+    """Fields that engines which make no difference between small and large letters take for one, for people; empty: none.
+
+    Args:
+        schema: What they are in, at any depth.
+    """
+    if told := same_names(part.name for part in schema.fields):
+        return told
+    within = [*((part.name, part.schema) for part in schema.fields), ("[]", schema.items)]
+    found = ((name, same_but_for_case(of)) for name, of in within if of is not None)
+    return next((told if name == "[]" else f"{told} in {name}" for name, told in found if told), "")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.evolution.tables import same_names
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.transforms.base import Records
 
@@ -40,6 +41,10 @@ def rows_of(records: Records) -> "tuple[pa.StructArray, Schema]":
         array = to_array(values, None)
         schema = from_arrow_type(array.type, optional=False)
     if schema.type is Type.STRUCT:
+        if told := same_names(each.name for each in schema.fields):
+            fix = "Rename one with replace_field"
+            msg = f"the fields {told} differ by the case of their letters alone, and SQL takes them for one. {fix}"
+            raise RecordError(msg)
         return array, schema
     whole = struct([(WHOLE, schema)])
     return pa.StructArray.from_arrays([array], names=[WHOLE]), whole

@@ -115,3 +115,9 @@ def test_a_key_and_deletions_are_of_upserts(tmp_path: Path) -> None:
     given = {"path": str(tmp_path / "table"), "pk_fields": "id", "delete_enabled": "true", "truncate_enabled": "true"}
     reason = "means nothing where each record is a new row"
     assert problems(**given) == [("pk.fields", reason), ("delete.enabled", reason), ("truncate.enabled", reason)]
+
+
+def test_columns_that_spark_takes_for_one_are_told(tmp_path: Path) -> None:
+    ((key, reason),) = problems(path=str(tmp_path / "table"), columns="Name:string,name:string")
+    assert key == "columns"
+    assert reason.startswith("makes no table: the columns Name and name differ by the case of their letters alone")

@@ -133,3 +133,12 @@ def test_rows_for_a_csv_file_of_a_sink_are_refused_as_its_policy_says(tmp_path: 
 def test_topics_of_different_tables_are_refused_for_one_csv_file(tmp_path: Path) -> None:
     ((key, _, is_warning),) = told(tmp_path / "out.csv", {"orders": "id:int64", "customers": "id:int64,name"}, format="csv")
     assert (key, is_warning) == ("topics", False)
+
+
+def test_rows_with_names_that_spark_takes_for_one_are_told_by_topic(tmp_path: Path) -> None:
+    ((key, reason, is_warning),) = told(tmp_path / "out", {"orders": "id:int64", "people": "Name,name"})
+    assert (key, is_warning) == ("topics", False)
+    assert reason.startswith("have rows that are no table: the columns Name and name differ by the case of their letters alone")
+    assert reason.endswith("all of those of `people` would be bad records")
+    assert told(tmp_path / "out", {"people": "Name,name"}, errors_tolerance="all")[0][2]
+    assert told(tmp_path / "out.csv", {"people": "Name,name"}, format="csv") == []

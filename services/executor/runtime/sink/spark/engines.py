@@ -39,7 +39,7 @@ from services.executor.runtime.sink.spark.batches import (
     spark_array,
     table_of,
 )
-from services.executor.runtime.sink.spark.errors import spark_error_text
+from services.executor.runtime.sink.spark.errors import comes_again, spark_error_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -297,13 +297,17 @@ class _StageSlice:
 
 @contextmanager
 def _spark_errors() -> Iterator[None]:
-    """A job that Spark gave up is tried again; what a connector raises on purpose passes."""
+    """A job that Spark gave up is tried again, where that can help; what a connector raises on purpose passes."""
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (Py4JError, PySparkException) as error:
+        if comes_again(error):
+            fix = "Change the records with a transform, or what the sink writes into, and restart the task"
+            msg = f"the Spark job failed, as it would again with the same records: {spark_error_text(error)}. {fix}"
+            raise PermanentError(msg) from error
         msg = f"the Spark job failed: {spark_error_text(error)}"
         raise RetriableError(msg) from error
 

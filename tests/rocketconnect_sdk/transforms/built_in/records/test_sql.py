@@ -86,6 +86,11 @@ class TestSql(TransformSuite):
             ),
             Example(query("SELECT a.b AS b, a FROM records"), Record({"a": {"b": 2}}), Record({"b": 2, "a": {"b": 2}})),
             Example(query("SELECT CAST(name AS INTEGER) AS n FROM records"), item, "Could not convert string 'ada' to INT32"),
+            Example(
+                query("SELECT name FROM records"),
+                Record({"Name": "a", "name": "b"}, struct([("Name", STRING), ("name", STRING)])),
+                "the fields Name and name differ by the case of their letters alone",
+            ),
             Example(query("SELECT nothing FROM records"), item, "there is no column 'nothing', but 'id', 'name'"),
             Example(query("SELECT upper(nothing) FROM records"), item, "there is no column 'nothing'"),
         ]
