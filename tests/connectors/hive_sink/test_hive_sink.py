@@ -116,7 +116,9 @@ def test_values_of_all_kinds_have_the_folders_that_hive_itself_would_give_them(t
 
 def test_a_text_that_hive_has_as_null_where_it_is_a_partition_is_a_bad_record(table: Table) -> None:
     run = table.opened(BY_COUNTRY).start()
-    values = [{"Id": number, "country": country} for number, country in enumerate(["ch", "", "__HIVE_DEFAULT_PARTITION__", None])]
+    values: list[dict[str, object]] = [
+        {"Id": number, "country": country} for number, country in enumerate(["ch", "", "__HIVE_DEFAULT_PARTITION__", None])
+    ]
     with pytest.raises(RecordRefused, match="the field country is '', which is null where Hive has it as a partition") as refused:
         write(run, values)
     assert list(refused.value.refused) == [1, 2]
