@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from connectors.jdbc.kept.checks import Check
 from connectors.jdbc.place import Place
 from rocketconnect_sdk.schema import Schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from connectors.jdbc.kept.checks import Check
 
 Connection = Any
 """A connection of Python's database API 2.0, with a transaction open from its first statement to commit() or rollback()."""
@@ -65,8 +66,8 @@ class Table:
     decimals: frozenset[str] = frozenset()
     padded: frozenset[str] = frozenset()
     filled: frozenset[str] = frozenset()
-    checks: Mapping[str, Sequence[Check]] = field(default_factory=dict)
-    key_checks: Mapping[str, Sequence[Check]] = field(default_factory=dict)
+    checks: Mapping[str, Sequence["Check"]] = field(default_factory=dict)
+    key_checks: Mapping[str, Sequence["Check"]] = field(default_factory=dict)
 
 
 class Dialect(ABC):
