@@ -291,7 +291,7 @@ def _refused(option: Option, text: str, value: Any) -> tuple[str, str] | None:
         return reason, roots(option.access).fix(text)
     for host, port in option.reaches(value) if option.reaches else ():
         if reason := connections.problem(host, port):
-            return reason, hosts.fix(host)
+            return reason, hosts.fix(host, connections.setting())
     return None
 
 

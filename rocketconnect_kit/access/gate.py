@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
 
+from rocketconnect_kit.access.asking import ASKED_BY, asker
 from rocketconnect_kit.access.current import IDENTITY
 from rocketconnect_kit.access.roles import Role, is_open, may_call
-from rocketconnect_kit.access.tokens import AUTHORIZATION, Tokens
+from rocketconnect_kit.access.tokens import AUTHORIZATION, Identity, Tokens
 from rocketconnect_kit.errors import PermissionDenied, Unauthenticated
 from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import AroundCalls, ServicerContext
@@ -19,11 +20,13 @@ HOW = "show a token of the file of callers (--token, ROCKETCONNECT_TOKEN; `rocke
 class Gate(AroundCalls):
     """Lets in who is in the file of callers, to what its role may call.
 
+    A service that asks for somebody says so (see `asking`), and is let in to no more than that one may call.
+
     Args:
-        tokens: Who may call.
+        tokens: Who may call; None: nobody is asked who it is.
     """
 
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: Tokens | None) -> None:
         self._tokens = tokens
 
     @asynccontextmanager
@@ -38,16 +41,34 @@ class Gate(AroundCalls):
         if is_open(method):
             yield
             return
-        who = self._tokens.who(_shown(context), caller(context).proved)
-        if who is None:
-            msg = f"who calls {method} is not known; {HOW}"
-            raise Unauthenticated(NOT_KNOWN, msg)
-        if not may_call(who.role, method):
-            msg = f"{who.name!r} has the role {who.role.value}, which may not call {method}; use a token with another role"
-            raise PermissionDenied(NOT_ALLOWED, msg, name=who.name, role=who.role.value)
+        who = self._caller(method, context) if self._tokens is not None else None
+        said = _said(context, ASKED_BY)
+        if said is not None and (who is None or who.role is Role.SERVICE):
+            who = asker(said)
+            if who is None:
+                msg = f"for whom {method} is asked cannot be understood; use services of one version"
+                raise PermissionDenied(NOT_ALLOWED, msg)
+            _check(who, method)
         # Each call is answered by a task with variables of its own: nobody sees it behind the call.
         IDENTITY.set(who)
         yield
+
+    def _caller(self, method: str, context: ServicerContext) -> Identity:
+        who = None if self._tokens is None else self._tokens.who(_said(context, AUTHORIZATION), caller(context).proved)
+        if who is None:
+            msg = f"who calls {method} is not known; {HOW}"
+            raise Unauthenticated(NOT_KNOWN, msg)
+        _check(who, method)
+        return who
+
+
+def may_use_secrets() -> bool:
+    """Whether who makes the call that is being answered gets what it asks for with secrets, and from hosts, that it names.
+
+    True also where nobody is asked who calls. Who only reads names none; nor does a worker, which has what it was given of both.
+    """
+    who = IDENTITY.get()
+    return who is None or who.role in (Role.WRITE, Role.SERVICE)
 
 
 def check_worker(worker_id: str) -> bool:
@@ -68,8 +89,14 @@ def check_worker(worker_id: str) -> bool:
     return True
 
 
-def _shown(context: ServicerContext) -> str | None:
+def _check(who: Identity, method: str) -> None:
+    if not may_call(who.role, method):
+        msg = f"{who.name!r} has the role {who.role.value}, which may not call {method}; use a token with another role"
+        raise PermissionDenied(NOT_ALLOWED, msg, name=who.name, role=who.role.value)
+
+
+def _said(context: ServicerContext, name: str) -> str | None:
     for key, value in context.invocation_metadata() or ():
-        if key == AUTHORIZATION:
+        if key == name:
             return value if isinstance(value, str) else ""
     return None

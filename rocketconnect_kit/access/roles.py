@@ -20,6 +20,7 @@ _READ = frozenset(
     {
         "config.v1.ConfigService/GetConnector",
         "config.v1.ConfigService/ListConnectors",
+        "config.v1.ConfigService/WatchConnectors",
         "config.v1.ConfigService/ListRevisions",
         "config.v1.ConfigService/ListChanges",
         "config.v1.ConfigService/ListPlugins",
@@ -62,6 +63,7 @@ _WRITE = frozenset(
         "position.v1.PositionService/ResetPositions",
         "position.v1.PositionService/RestorePositions",
         "position.v1.PositionService/ImportPositions",
+        "executor.v1.ExecutorService/SignalConnector",
         "topic.v1.TopicService/EnsureTopic",
         "topic.v1.TopicService/DeleteTopic",
         "cluster.v1.ClusterService/DrainWorker",
@@ -73,7 +75,6 @@ _WRITE = frozenset(
 )
 _WORKER = frozenset(
     {
-        "config.v1.ConfigService/WatchConnectors",
         "config.v1.ConfigService/ReportPlugins",
         "config.v1.ConfigService/TakeCleanup",
         "config.v1.ConfigService/ReportCleanup",
@@ -103,7 +104,6 @@ _SERVICE = frozenset(
         "executor.v1.ExecutorService/ReloadPlugins",
         "executor.v1.ExecutorService/CheckPositions",
         "executor.v1.ExecutorService/ResolvePositions",
-        "executor.v1.ExecutorService/SignalConnector",
         "executor.v1.ExecutorService/SignalTask",
         "executor.v1.ExecutorService/DescribeWorker",
     }
@@ -111,8 +111,19 @@ _SERVICE = frozenset(
 _OURS = "/rocketconnect."
 _EVERYBODY = ("/grpc.health.v1.Health/", "/grpc.reflection.")
 """What tells nothing of what is moved: whether a server takes calls, and, where that is switched on, which there are."""
-# Executors look things up as readers do.
-_ALLOWED = {Role.READ: _READ, Role.WRITE: _READ | _WRITE, Role.WORKER: _READ | _WORKER}
+_LOOKED_UP = frozenset(
+    {
+        "config.v1.ConfigService/GetConnector",
+        "config.v1.ConfigService/ListConnectors",
+        "config.v1.ConfigService/WatchConnectors",
+        "position.v1.PositionService/ListPositions",
+        "state.v1.StateService/GetConnectorState",
+        "cluster.v1.ClusterService/ListWorkers",
+        "cluster.v1.ClusterService/ListAssignments",
+    }
+)
+"""What executors look up as readers do: nothing of another executor, which reads with rights of its own."""
+_ALLOWED = {Role.READ: _READ, Role.WRITE: _READ | _WRITE, Role.WORKER: _LOOKED_UP | _WORKER}
 KNOWN = _READ | _WRITE | _WORKER | _SERVICE
 """Every method whose role was thought of, without the first part of its name."""
 

@@ -89,7 +89,7 @@ async def serve(
     try:
         end_tracing = tracing.start(service_name)
         limits = CallLimits(settings.call_seconds)
-        gates: list[AroundCalls] = [Gate(Tokens(paths(settings.tokens_files)))] if settings.tokens_files else []
+        gates: list[AroundCalls] = [Gate(Tokens(paths(settings.tokens_files)) if settings.tokens_files else None)]
         gates += [LeaderOnly(service_name, election)] if election is not None else []
         server = make_server(limits, traced=end_tracing is not None, gates=gates, options=_bounds(settings))
         add(server)

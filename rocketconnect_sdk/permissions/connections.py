@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.permissions.hosts import CONNECTOR_HOSTS, Address, Hosts, address_of, fix, of_urls, plain
+from rocketconnect_sdk.permissions.hosts import CONNECTOR_HOSTS, READER_HOSTS, Address, Hosts, address_of, fix, of_urls, plain
 
 _TRUSTED = frozenset({"services", "rocketconnect_kit", "rocketmq_remoting", "py4j", "pyspark"})
 """Code that speaks only to where the operator says: brokers, name servers, the other services, Vault, the Java process of Spark."""
@@ -40,6 +40,12 @@ class _Guard:
         self.hosts = hosts
         self._lock = threading.Lock()
         self._names: dict[Address, dict[str, None]] = {}
+
+    def narrow(self, hosts: Hosts) -> None:
+        """Judge by these from now on, also what was looked up before."""
+        with self._lock:
+            self.hosts = hosts
+            self._names.clear()
 
     def resolved(self, name: str, found: list[Any], port: int | None) -> list[Any]:
         """The answers of getaddrinfo that are allowed. Raises HostRefused: none is."""
@@ -121,6 +127,13 @@ def guard(hosts: str) -> None:
     sys.addaudithook(hook)
 
 
+def narrow(hosts: str) -> None:
+    """Limits connections of this process further, for good: what is asked by somebody who may only read; see guard."""
+    guard(hosts)
+    if _guard is not None:
+        _guard.narrow(Hosts.parse(hosts, READER_HOSTS))
+
+
 def is_guarded() -> bool:
     """Whether connections of this process are limited."""
     return _guard is not None
@@ -185,10 +198,11 @@ def problem(host: str, port: int | None, environment: Mapping[str, str] = os.env
 
     A name is looked up only where ranges of addresses are to say it; one that has no address is no problem here.
     """
-    text = environment.get(CONNECTOR_HOSTS)
+    named = setting(environment)
+    text = environment.get(named)
     if text is None:
         return None
-    hosts = Hosts.parse(text)
+    hosts = Hosts.parse(text, named)
     name = plain(host)
     if (address := address_of(name)) is not None:
         return None if hosts.may_reach(name, address, port) else hosts.reason(name, address, port)
@@ -206,6 +220,11 @@ def problem(host: str, port: int | None, environment: Mapping[str, str] = os.env
     return hosts.reason(name, None, port)
 
 
+def setting(environment: Mapping[str, str] = os.environ) -> str:
+    """The name of the list that says which hosts this process may speak to."""
+    return READER_HOSTS if READER_HOSTS in environment else CONNECTOR_HOSTS
+
+
 def _allowed(name: str, port: int) -> list[str]:
     return [str(each[4][0]) for each in socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)]
 
@@ -218,7 +237,7 @@ def _ask_for(guarding: _Guard, name: str, port: int | None) -> None:
 
 
 def _refused(hosts: Hosts, name: str, address: Address | None, port: int | None) -> HostRefused:
-    return HostRefused(f"{hosts.reason(name, address, port)}. {fix(name)}")
+    return HostRefused(f"{hosts.reason(name, address, port)}. {fix(name, hosts.setting)}")
 
 
 def _number(port: Any) -> int | None:

@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 CONNECTOR_HOSTS = "ROCKETCONNECT_CONNECTOR_HOSTS"
 """Hosts that connectors may speak to, separated by commas."""
 
+READER_HOSTS = "ROCKETCONNECT_READER_HOSTS"
+"""The same for what is asked by somebody who may only read, in a process that answers that."""
+
 EVERYWHERE = "*"
 """What executors allow unless they are told otherwise: every host, METADATA left out."""
 
@@ -63,13 +66,15 @@ class Hosts:
 
     Attributes:
         text: As it was written.
+        setting: Under which name.
     """
 
     text: str
     rules: tuple[_Rule, ...]
+    setting: str = CONNECTOR_HOSTS
 
     @staticmethod
-    def parse(text: str) -> "Hosts":
+    def parse(text: str, setting: str = CONNECTOR_HOSTS) -> "Hosts":
         """The list that a text stands for.
 
         Raises:
@@ -85,7 +90,7 @@ class Hosts:
         if wrong:
             msg = f"{', '.join(wrong)} {'is no host' if len(wrong) == 1 else 'are no hosts'}; {_HOW}"
             raise ValueError(msg)
-        return Hosts(text.strip(), tuple(rules))
+        return Hosts(text.strip(), tuple(rules), setting)
 
     def may_reach(self, name: str, address: Address, port: int | None) -> bool:
         """Whether connectors may speak to an address that a name has, or that stands for itself; without a port: at any."""
@@ -110,21 +115,27 @@ class Hosts:
         # Where a name leads within the network is not for everybody who may write a configuration.
         if address is not None and is_metadata(address):
             return (
-                f"{place} is where clouds tell this machine its credentials, which connectors get only where --connector-hosts "
-                f"({CONNECTOR_HOSTS}) of the executor names that address itself"
+                f"{place} is where clouds tell this machine its credentials, which connectors get only where {_flag(self.setting)} "
+                "of the executor names that address itself"
             )
         named = f"names {self.text}" if self.rules else "names none"
         inside = ", and a name that one with *. stands for may have public addresses alone" if self.is_sure_of(name, port) else ""
-        told = f"its --connector-hosts ({CONNECTOR_HOSTS}) {named}{inside}"
-        return f"{place} is no host that this executor lets connectors speak to: {told}"
+        whom = "connectors" if self.setting == CONNECTOR_HOSTS else "what readers ask"
+        return f"{place} is no host that this executor lets {whom} speak to: its {_flag(self.setting)} {named}{inside}"
 
 
-def fix(name: str) -> str:
+def fix(name: str, setting: str = CONNECTOR_HOSTS) -> str:
     """What to do about a host that is not allowed."""
+    if setting == READER_HOSTS:
+        return f"Show a token with the role write, or ask whoever runs the executors to name {name} in {_flag(setting)}."
     return (
         f"Name a host that is allowed, or ask whoever runs the executors to name {name}, or the range of its addresses, in "
-        f"--connector-hosts ({CONNECTOR_HOSTS})."
+        f"{_flag(setting)}."
     )
+
+
+def _flag(setting: str) -> str:
+    return f"--{setting.removeprefix('ROCKETCONNECT_').lower().replace('_', '-')} ({setting})"
 
 
 def is_metadata(address: Address) -> bool:

@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from rocketconnect_sdk.permissions.hosts import CONNECTOR_HOSTS, READER_HOSTS
 from rocketconnect_sdk.permissions.names import is_named
+from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS
 
 VARIABLES = "ROCKETCONNECT_SECRET_VARIABLES"
 """Names of variables that `${env:NAME}` may stand for, separated by commas; `*` stands for any characters."""
@@ -57,17 +59,28 @@ def of_hosts(environment: Mapping[str, str], told: Mapping[str, str]) -> dict[st
         environment: The executor's own.
         told: What the executor was told of what connectors may do, under the names that hosts know it by; VARIABLES is one.
     """
-    kept = {
-        name: value
-        for name, value in environment.items()
-        if may_be_named(name, told[VARIABLES]) or any(fnmatchcase(name, pattern) for pattern in _NEEDED)
-    }
+    kept = {name: value for name, value in environment.items() if may_be_named(name, told[VARIABLES]) or _is_needed(name)}
     return kept | dict(told)
+
+
+def of_readers(environment: Mapping[str, str], hosts: str) -> dict[str, str]:
+    """The environment of a host process that answers somebody who may only read: without any secret, and no way to one.
+
+    Args:
+        environment: That of a host process.
+        hosts: To which it may speak; see permissions.hosts.
+    """
+    kept = {name: value for name, value in environment.items() if _is_needed(name)}
+    return kept | {VARIABLES: "", FOLDERS: "", READ_ROOTS: "", WRITE_ROOTS: "", CONNECTOR_HOSTS: hosts, READER_HOSTS: hosts}
 
 
 def may_be_named(name: str, variables: str) -> bool:
     """Whether connectors may ask for this variable. Never for what the services of this product are told."""
     return not name.startswith(_OWN) and is_named(name, variables)
+
+
+def _is_needed(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in _NEEDED)
 
 
 def folders(text: str) -> list[Path]:

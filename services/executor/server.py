@@ -122,7 +122,8 @@ class _Executor:
         self._dead_letters = DeadletterService(configs, journal, check, packed, connect_to_rocketmq, settings.dead_letter_topics)
         endpoints = _endpoints(settings)
         configs = ConfigServiceStub(self._channels["config"])
-        self._topics = TopicService(configs, self._fresh, endpoints, partial(connect, endpoints, "connect-topics"))
+        connect_topics = partial(connect, endpoints, "connect-topics")
+        self._topics = TopicService(configs, self._fresh, endpoints, connect_topics, settings.reader_hosts)
         self.service = ExecutorService(
             self._fresh,
             self._plugins,

@@ -116,6 +116,12 @@ class ExecutorSettings(ServiceSettings):
         "credentials; none: nowhere",
         check=Hosts.parse,
     )
+    reader_hosts: str = setting(
+        "",
+        "hosts, written as in connector_hosts, that a look into a topic may speak to for somebody with the role read: a schema "
+        "registry; none: nowhere",
+        check=Hosts.parse,
+    )
     dead_letter_topics: str = setting(
         USUAL, "topics that dead letters may go to, also with `dlq replay --to`: NAME,PREFIX*,*-SUFFIX; none: nowhere"
     )

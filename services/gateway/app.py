@@ -12,6 +12,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from rocketconnect_kit import tracing
+from rocketconnect_kit.access.current import IDENTITY
 from rocketconnect_kit.access.tokens import AUTHORIZATION
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.logs import get_logger
@@ -130,6 +131,8 @@ class Gateway:
         if not match.route.is_probe:
             shown = request.scope.get("state", {}).get(CERTIFICATE, "")
             who = self._callers.check(match.route, request.headers.get(AUTHORIZATION), shown)
+            # Executors are told for whom they are asked. Each request is answered by a task with variables of its own.
+            IDENTITY.set(who)
         query = _query(request.scope["query_string"])
         body = await _body(request)
         if not match.route.is_probe:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rocketconnect_kit.access.gate import HOW, NOT_ALLOWED, NOT_KNOWN
-from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.access.roles import Role, may_call
 from rocketconnect_kit.access.tokens import Identity, Tokens
 from services.gateway.problems import Problem, Refused
 from services.gateway.routing import Route
 
 _ROLES = {False: (Role.READ, Role.WRITE, Role.SERVICE), True: (Role.WRITE, Role.SERVICE)}
-"""By whether a route changes something: who may ask for it."""
+"""By whether a route changes something: who may ask for it, where it is no gRPC method, whose roles count."""
 
 
 class Callers:
@@ -41,7 +41,14 @@ class Callers:
             what = "is not known" if authorization is None else "shows a token that is not known"
             detail = f"who asks {what}; {HOW}"
             raise Refused(Problem(401, NOT_KNOWN, detail, headers={"WWW-Authenticate": 'Bearer realm="rocketconnect"'}))
-        if who.role not in _ROLES[route.changes]:
+        if not _may_ask(who.role, route):
             detail = f"{who.name!r} has the role {who.role.value}, which may not ask for this; use a token with the role write"
             raise Refused(Problem(403, NOT_ALLOWED, detail, metadata={"name": who.name, "role": who.role.value}))
         return who
+
+
+def _may_ask(role: Role, route: Route) -> bool:
+    if route.calls:
+        # Executors ask the services, and nothing here.
+        return role is not Role.WORKER and may_call(role, route.calls)
+    return role in _ROLES[route.changes]

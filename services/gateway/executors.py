@@ -10,6 +10,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
+from rocketconnect_kit.access.asking import ASKED_BY, asked_by
 from rocketconnect_kit.calls.in_turn import Channels
 from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
 from rocketconnect_kit.serving.status import decode
@@ -23,6 +24,8 @@ _MAXIMUM_TRIES = 3
 
 class Executors:
     """Tries living executors in turn until one answers. For any number of tasks of one event loop at once.
+
+    They are told for whom they are asked, which is what they allow.
 
     Args:
         settings: TLS.
@@ -100,7 +103,8 @@ class Executors:
             request_serializer=type(request).SerializeToString,
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )
-        answer: Message = await call(request, timeout=seconds)
+        said = asked_by()
+        answer: Message = await call(request, timeout=seconds, metadata=((ASKED_BY, said),) if said else None)
         return answer
 
 

@@ -50,6 +50,7 @@ class Route:
         streams: Its answer has no end of its own.
         summary: One sentence for people.
         is_probe: It asks how this process is, so it is answered at any time.
+        calls: The one gRPC method that it is ("/package.Service/Method"); "": it is none, or several.
     """
 
     method: str
@@ -60,6 +61,7 @@ class Route:
     streams: bool = False
     summary: str = ""
     is_probe: bool = False
+    calls: str = ""
 
     @property
     def methods(self) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ from tests.spoken import rc
 
 CALLERS = {"services": Role.SERVICE, "worker-1": Role.WORKER, "worker-9": Role.WORKER, "alice": Role.WRITE, "bob": Role.READ}
 
+SECRET_VARIABLE, SECRET = "REGISTRY_TOKEN", "what-the-registry-asks-for"
+
 
 class Guarded:
     """Seven processes with tokens of their own."""
@@ -35,7 +37,12 @@ class Guarded:
             "ROCKETCONNECT_TOKEN_FILE": str(folder / "services.token"),
         }
         # What it may is what an executor may, and in its own name.
-        worker = {"ROCKETCONNECT_TOKEN_FILE": str(folder / "worker-1.token"), **topology.UNLESS_TOLD, topology.SPARK_WARM: "false"}
+        worker = {
+            **topology.UNLESS_TOLD,
+            topology.SPARK_WARM: "false",
+            "ROCKETCONNECT_TOKEN_FILE": str(folder / "worker-1.token"),
+            SECRET_VARIABLE: SECRET,
+        }
         self.fleet = Fleet(folder, name_server, told, {"executor": worker})
 
     @staticmethod

@@ -1,6 +1,9 @@
 """Seven services that ask who calls: a pipeline runs, nobody else gets anywhere, and a worker gets none of another one's tasks."""
 
+import json
+import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +21,16 @@ from rocketconnect.position.v1 import position_service_pb2 as position
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
+from rocketconnect.topic.v1 import topic_service_pb2 as topic
+from rocketconnect.topic.v1.topic_service_pb2_grpc import TopicServiceStub
 
 from rocketconnect_cli.api import ApiError
 from rocketconnect_cli.instance import topology
 from rocketconnect_kit.calls.channel import sync_channel
 from rocketconnect_kit.settings import ServiceSettings
+from rocketmq_remoting import Client, Message
 from tests.processes import wait_until
-from tests.security.guarded import Guarded, guarding, said
+from tests.security.guarded import SECRET, SECRET_VARIABLE, Guarded, guarding, said
 
 pytestmark = pytest.mark.e2e
 OWN, THIEF = "worker-1", "worker-9"
@@ -32,7 +38,7 @@ OWN, THIEF = "worker-1", "worker-9"
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory, rocketmq: Any) -> Iterator[Guarded]:
-    """For both tests: to start it takes most of their time. The last one stops it."""
+    """For all tests: to start it takes most of their time. The last one stops it."""
     with guarding(tmp_path_factory.mktemp("guarded"), rocketmq.name_server) as made:
         yield made
 
@@ -49,6 +55,15 @@ def held(made: Guarded) -> cluster.Assignment:
     [one] = [each for each in answer.assignments if each.connector == "stolen"]
     assert isinstance(one, cluster.Assignment)
     return one
+
+
+def joined(made: Guarded) -> bool:
+    """Whether there is an executor that can be asked."""
+    try:
+        with made.api("bob") as api:
+            return bool(list(api.pages("/v1/plugins", "plugins")))
+    except ApiError:
+        return False
 
 
 def opening(held: cluster.Assignment, worker: str, *, generation: int | None = None, later: int = 0) -> position.OpenTaskRequest:
@@ -126,18 +141,55 @@ def test_a_worker_gets_at_no_task_of_another_one(guarded: Guarded, tmp_path: Pat
     wait_until(all_read, 90)
 
 
+def test_who_may_only_read_sees_messages_and_has_no_secret_used_and_nobody_connected_to(guarded: Guarded, rocketmq: Any) -> None:
+    shown: list[str] = []
+
+    class Registry(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            shown.append(self.headers.get("Authorization", ""))
+            self.send_error(404)
+
+        def log_message(self, *_: object) -> None:
+            """Says nothing."""
+
+    def peeked(name: str, **config: str) -> str:
+        named = {key.replace("__", "."): value for key, value in config.items()}
+        with guarded.api(name) as api:
+            return json.dumps(api.request("POST", "/v1/topics/looked-at:peek", body={"config": named}))
+
+    wait_until(lambda: joined(guarded), 90)
+    with Client(rocketmq.name_server) as client:
+        client.create_topic("looked-at", queues=1)
+        # As converters with a registry read it: schema 1.
+        client.send(client.queues("looked-at")[0], Message(b"\0\0\0\0\1looked at"))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Registry)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    registry = {"value__converter": "avro", "value__converter__schema__registry__url": f"http://127.0.0.1:{server.server_port}"}
+    token = {"value__converter__bearer__auth__token": f"${{env:{SECRET_VARIABLE}}}"}
+    try:
+        assert "looked at" in peeked("bob", value__converter="string")
+        assert "refers to a secret, and who may only read gets none" in peeked("bob", **registry, **token)
+        assert "is no host that this executor lets what readers ask speak to: its --reader-hosts" in peeked("bob", **registry)
+        # At the executor itself, past REST.
+        plain = {key.replace("__", "."): value for key, value in {**registry, **token}.items()}
+        request = topic.PeekTopicRequest(topic="looked-at", config=plain)
+        answer = call(guarded, "executor", "bob", TopicServiceStub, "PeekTopic", request)
+        assert "who may only read gets none" in answer.problems[0].reason
+        assert guarded.refused("executor", THIEF, TopicServiceStub, "PeekTopic", request) == "NOT_ALLOWED"
+        assert shown == []
+        # Who may write could have a connector do the same.
+        assert SECRET not in peeked("alice", **registry, **token)
+        assert set(shown) == {f"Bearer {SECRET}"}
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 def test_a_pipeline_runs_between_services_that_ask_and_who_may_not_is_refused(guarded: Guarded, tmp_path: Path) -> None:
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_text("".join(f"{number}\n" for number in range(1000)))
 
-    def joined() -> bool:
-        try:
-            with guarded.api("bob") as api:
-                return bool(list(api.pages("/v1/plugins", "plugins")))
-        except ApiError:
-            return False
-
-    wait_until(joined, 90)
+    wait_until(lambda: joined(guarded), 90)
     with guarded.api("alice") as api:
         for name, options in (
             ("out", {"connector.class": "file_lines", "engine": "native", "topics": "guarded", "filename": str(target)}),

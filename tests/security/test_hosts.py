@@ -321,6 +321,22 @@ connect("localhost", told["port"], 3, None, 3)
     assert victim.visits == 1
 
 
+def test_what_somebody_asks_who_may_only_read_reaches_what_readers_may_also_where_connectors_may_more(victim: Victim) -> None:
+    code = """
+guard()
+socket.create_connection(("localhost", told["port"])).close()
+connections.narrow("registry.example")
+for host in ("localhost", "127.0.0.1"):
+    try:
+        socket.create_connection((host, told["port"]))
+    except connections.HostRefused as error:
+        print("--reader-hosts" in str(error))
+connections.guard("*")
+"""
+    assert guarded(code, "*", port=victim.port).splitlines() == ["True"] * 2
+    assert victim.visits == 1
+
+
 def test_a_guard_is_there_for_good(victim: Victim) -> None:
     code = """
 import importlib

@@ -112,6 +112,8 @@ class PeekTopic(msgspec.Struct, tag=True, frozen=True):
         start: Where to begin; None: the last messages.
         seconds: How long to look.
         endpoints: Where the brokers are.
+        reader_hosts: Who may only read asks: no secret is used, no file is read, and only to these hosts is spoken; see
+            permissions.hosts. None: who asks may have all that connectors may.
     """
 
     topic: str
@@ -121,6 +123,7 @@ class PeekTopic(msgspec.Struct, tag=True, frozen=True):
     start: AtOffset | AtTime | AtPlaces | None
     seconds: float
     endpoints: Endpoints
+    reader_hosts: str | None = None
 
 
 class AtOffset(msgspec.Struct, tag=True, frozen=True):

@@ -39,6 +39,7 @@ from services.executor.host.jobs.letters import answering as letters
 from services.executor.host.jobs.peek import peek
 from services.executor.host.jobs.preview import preview
 from services.executor.host.jobs.verification import verify
+from services.executor.host.limits import limit_to_readers
 from services.executor.host.line import Line
 from services.executor.host.output import clean_output, flush_output
 from services.executor.host.parent import end_with_parent, ignore_signals
@@ -128,6 +129,8 @@ def _answer(order: Question, line: Line) -> None:
         case PreviewConnector():
             line.send(preview(order))
         case PeekTopic():
+            if order.reader_hosts is not None:
+                limit_to_readers(order.reader_hosts)
             line.send(peek(order))
         case VerifyConnector():
             line.send(verify(order))

@@ -13,6 +13,7 @@ from rocketconnect.topic.v1 import topic_service_pb2 as pb
 from rocketconnect.topic.v1.topic_service_pb2_grpc import TopicServiceServicer
 
 import rocketmq_remoting.errors as rocketmq
+from rocketconnect_kit.access.gate import may_use_secrets
 from rocketconnect_kit.errors import (
     AlreadyExists,
     FailedPrecondition,
@@ -79,11 +80,18 @@ class TopicService(TopicServiceServicer):
         fresh: Where messages are converted.
         endpoints: Where the brokers are.
         connect: Opens a client of RocketMQ; called once, in a thread.
+        reader_hosts: Hosts that converters may speak to for somebody who may only read; see permissions.hosts.
     """
 
     def __init__(
-        self, configs: "ConfigServiceAsyncStub", fresh: FreshHosts, endpoints: Endpoints, connect: Callable[[], Client]
+        self,
+        configs: "ConfigServiceAsyncStub",
+        fresh: FreshHosts,
+        endpoints: Endpoints,
+        connect: Callable[[], Client],
+        reader_hosts: str,
     ) -> None:
+        self._reader_hosts = reader_hosts
         self._configs = configs
         self._fresh = fresh
         self._endpoints = endpoints
@@ -186,6 +194,7 @@ class TopicService(TopicServiceServicer):
             wire.start(request),
             seconds * _OF_PEEK,
             self._endpoints,
+            None if may_use_secrets() else self._reader_hosts,
         )
         try:
             answer = await self._fresh.ask(order, seconds, f"{request.topic} (peek)")

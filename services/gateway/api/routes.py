@@ -22,7 +22,9 @@ def routes(backends: Backends) -> Iterator[Route]:
     """Yield the routes of all annotated RPCs."""
     for rule in rules():
         handle = _watch(rule, backends) if rule.streams else _unary(rule, backends)
-        yield Route(rule.verb, rule.template, handle, problem_answer, changes=rule.verb != "GET", streams=rule.streams)
+        calls = f"/{rule.method.containing_service.full_name}/{rule.method.name}"
+        changes = rule.verb != "GET"
+        yield Route(rule.verb, rule.template, handle, problem_answer, changes=changes, streams=rule.streams, calls=calls)
 
 
 def _unary(rule: Rule, backends: Backends) -> Handler:

@@ -16,8 +16,9 @@ from rocketconnect.cluster.v1.cluster_service_pb2_grpc import (
     add_ClusterServiceServicer_to_server,
 )
 
+from rocketconnect_kit.access.asking import ASKED_BY
 from rocketconnect_kit.access.current import IDENTITY
-from rocketconnect_kit.access.gate import Gate, check_worker
+from rocketconnect_kit.access.gate import Gate, check_worker, may_use_secrets
 from rocketconnect_kit.access.roles import KNOWN, Role, may_call
 from rocketconnect_kit.access.tokens import Tokens, line
 from rocketconnect_kit.calls.channel import channel, sync_channel
@@ -63,6 +64,7 @@ def test_the_role_for_every_method_was_thought_of() -> None:
         (Role.WRITE, "cluster.v1.ClusterService/RequestPlan", False),
         (Role.WORKER, "config.v1.ConfigService/CreateConnector", False),
         (Role.WORKER, "executor.v1.ExecutorService/SignalTask", False),
+        (Role.WORKER, "topic.v1.TopicService/PeekTopic", False),
         (Role.SERVICE, "executor.v1.ExecutorService/SignalTask", True),
         (Role.WRITE, "config.v9.ConfigService/New", False),
     ],
@@ -80,7 +82,8 @@ class Cluster(ClusterServiceServicer):
 
     async def ListWorkers(self, request: cluster.ListWorkersRequest, context: Any) -> cluster.ListWorkersResponse:
         who = IDENTITY.get()
-        return cluster.ListWorkersResponse(next_page_token=who.name if who else "")
+        name = who.name if who else ""
+        return cluster.ListWorkersResponse(next_page_token=name + (" with secrets" if may_use_secrets() else ""))
 
     async def WatchAssignments(
         self, request: cluster.WatchAssignmentsRequest, context: Any
@@ -89,9 +92,9 @@ class Cluster(ClusterServiceServicer):
 
 
 @asynccontextmanager
-async def server(file: Path) -> AsyncIterator[str]:
+async def server(file: Path | None) -> AsyncIterator[str]:
     limits = CallLimits(30)
-    made = make_server(limits, gates=[Gate(Tokens([file]))])
+    made = make_server(limits, gates=[Gate(Tokens([file]) if file is not None else None)])
     add_ClusterServiceServicer_to_server(Cluster(), made)
     port = made.add_insecure_port("127.0.0.1:0")
     await made.start()
@@ -165,3 +168,33 @@ async def test_a_worker_speaks_for_itself_alone(tmp_path: Path) -> None:
             assert (
                 await ClusterServiceStub(opened).RegisterWorker(cluster.RegisterWorkerRequest(worker_id="worker-1"))
             ).session == 7
+
+
+async def test_a_service_is_let_in_to_what_the_one_may_for_whom_it_asks(tmp_path: Path) -> None:
+    callers = tmp_path / "callers"
+    callers.write_text(line("gateway", Role.SERVICE, "s") + line("bob", Role.READ, "b"))
+
+    async def named(stub: Any, said: str) -> str:
+        answer = await stub.ListWorkers(cluster.ListWorkersRequest(), metadata=((ASKED_BY, said),))
+        return str(answer.next_page_token)
+
+    async def refused(stub: Any, said: str) -> str:
+        registered = stub.RegisterWorker(cluster.RegisterWorkerRequest(worker_id="worker-1"), metadata=((ASKED_BY, said),))
+        return (await refusal(registered)).reason
+
+    # Also where nobody is asked who calls: `up --tokens-file` guards REST alone.
+    for file, token in ((callers, "s"), (None, None)):
+        async with server(file) as address, channel(address, settings(tmp_path, token)) as opened:
+            stub = ClusterServiceStub(opened)
+            assert await named(stub, "read alice") == "alice"
+            assert await named(stub, "write alice") == "alice with secrets"
+            assert await refused(stub, "read alice") == "NOT_ALLOWED"
+            for wrong in ("", "read", "worker worker-1", "all alice", "read a b"):
+                assert (await refusal(stub.ListWorkers(cluster.ListWorkersRequest(), metadata=((ASKED_BY, wrong),)))).reason == (
+                    "NOT_ALLOWED"
+                ), wrong
+            answer = await stub.ListWorkers(cluster.ListWorkersRequest())
+            assert answer.next_page_token == ("gateway with secrets" if token else " with secrets")
+    # Nobody else asks for others.
+    async with server(callers) as address, channel(address, settings(tmp_path, "b")) as opened:
+        assert await named(ClusterServiceStub(opened), "write alice") == "bob"

@@ -64,6 +64,16 @@ async def test_who_may_not_write_changes_nothing(system: Any, serving: Serving, 
         assert looked.status_code == (200 if role == "read" else 403)
 
 
+async def test_who_may_read_may_look_into_topics(system: Any, serving: Serving, callers: Path) -> None:
+    async with serving(system.settings(tokens_files=str(callers))) as rest:
+        for name, status, reason in (("reader", 503, "NO_EXECUTOR"), ("worker-1", 403, "NOT_ALLOWED")):
+            answer = await rest.post("/v1/topics/t:peek", headers=shows(name), json={})
+            assert (answer.status_code, answer.json()["reason"]) == (status, reason), answer.text
+        # Nor does a page of another site.
+        foreign = {**shows("reader"), "Origin": "https://elsewhere.example"}
+        assert (await rest.post("/v1/topics/t:peek", headers=foreign, json={})).json()["reason"] == "ORIGIN_NOT_ALLOWED"
+
+
 async def test_who_may_write_does_and_is_the_author_whatever_it_says(system: Any, serving: Serving, callers: Path) -> None:
     async with serving(system.settings(tokens_files=str(callers))) as rest:
         headers = {**shows("alice"), "X-RocketConnect-Author": "mallory"}

@@ -12,6 +12,10 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceServicer, add_ExecutorServiceServicer_to_server
 
+from rocketconnect_kit.access.asking import ASKED_BY
+from rocketconnect_kit.access.current import IDENTITY
+from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.access.tokens import Identity
 from rocketconnect_kit.errors import DeadlineExceeded, NotFound, Unavailable
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.testing import server_for_test
@@ -29,9 +33,11 @@ class Executor(ExecutorServiceServicer):
     delay: float = 0
     refuses: bool = False
     asked: int = 0
+    asked_by: str = ""
 
     async def ListPlugins(self, request: pb.ListPluginsRequest, context: Any) -> pb.ListPluginsResponse:
         self.asked += 1
+        self.asked_by = dict(context.invocation_metadata()).get(ASKED_BY, "")
         await asyncio.sleep(self.delay)
         if self.refuses:
             raise NotFound("NOTHING_HERE", "there is nothing")
@@ -150,4 +156,14 @@ async def test_those_that_were_known_are_asked_while_the_cluster_service_is_away
     assert await ask(executors) == "good"
     is_away = True
     assert await ask(executors) == "good"
+    await executors.close()
+
+
+async def test_executor_is_told_for_whom_it_is_asked(serving: Any) -> None:
+    executor = Executor("good")
+    executors = of(await serving(executor))
+    for who, said in ((Identity("bob", Role.READ), "read bob"), (None, "")):
+        IDENTITY.set(who)
+        await ask(executors)
+        assert executor.asked_by == said
     await executors.close()

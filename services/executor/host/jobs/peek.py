@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.configuration.connector_options import read_reader
+from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.configuration.runtime_options import VALUE_CONVERTER
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.converters.arrow import ArrowConverter
@@ -36,12 +37,15 @@ from services.executor.runtime.sink.decode.part import Wanted
 from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve
 
+_SHOWN = 200
 _MOST_BYTES = 64 << 20
 """Invariant 7: of bodies that are held to choose among them."""
 
 
 def peek(order: questions.PeekTopic) -> answers.Peeked:
     """Show messages, or what is wrong with the request, or why there is nothing to show."""
+    if order.reader_hosts is not None and (references := list(_references(order.config))):
+        return answers.Peeked(references, [], {}, "")
     config, problems = read_reader(order.config)
     if problems:
         return answers.Peeked([hide_problem(each) for each in problems], [], {}, "")
@@ -56,6 +60,14 @@ def peek(order: questions.PeekTopic) -> answers.Peeked:
     except Exception:
         trouble = f"a defect of the converter: {traceback.format_exc()}"
     return answers.Peeked([], [], {}, hide(trouble))
+
+
+def _references(config: Mapping[str, str]) -> Iterator[Problem]:
+    """What somebody who may only read cannot ask for."""
+    for key, value in config.items():
+        if reference := REFERENCE.search(value):
+            reason = "refers to a secret, and who may only read gets none"
+            yield Problem(key, reference[0][:_SHOWN], reason, "Leave it out, or show a token with the role write.")
 
 
 class _Peek:
