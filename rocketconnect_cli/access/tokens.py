@@ -10,7 +10,8 @@ from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import Output, OutputOption, emit, err, table_of, with_api
 from rocketconnect_kit.access.roles import Role
-from rocketconnect_kit.access.tokens import Known, line, new_token, parse
+from rocketconnect_kit.access.signing import public_key
+from rocketconnect_kit.access.tokens import Known, key_line, line, new_token, parse
 from rocketconnect_sdk.wording.counts import counted
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Say who may call the gateway and the services, and as what.")
@@ -35,16 +36,56 @@ def create(
 ) -> None:
     """Make a token, write its hash into the file, and print it: once, as nothing keeps it.
 
-    Services notice by themselves. To take a token back, delete its line.
+    Services notice by themselves. To take a token back, delete its line; with the role service it has two, the second one for
+    executors, which know by it what is signed with the token.
     """
     token = new_token()
     try:
         text = line(name, role, token)
     except ValueError as error:
         raise ApiError(Exit.WRONG, {"detail": f"{error}."}) from None
+    if role is Role.SERVICE:
+        text += key_line(name, role, _public_key(token))
     there = _read(file)
     if any(each.name == name for each in (*there.by_digest.values(), *there.by_certificate.values())):
         err.print(f"{file} has another line for {name}: delete it to take that token back.", style="yellow", markup=False)
+    _add(file, text)
+    emit(output, {"name": name, "role": role.value, "token": token, "file": str(file)}, lambda: token)
+
+
+@app.command()
+@with_api
+def key(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the service, as the file has it.")],
+    token_file: Annotated[Path, typer.Argument(metavar="TOKEN_FILE", help="The file with its token.")],
+    file: FileOption = _CALLERS,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Write the line by which executors know what a service signs with a token that there is; nobody else has a use for it."""
+    try:
+        token = token_file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no token"
+        raise ApiError(Exit.WRONG, {"detail": f"{token_file}: {why}. Give the file with the token of the service."}) from None
+    if not token:
+        raise ApiError(Exit.WRONG, {"detail": f"{token_file} is empty. Give the file with the token of the service."})
+    try:
+        text = key_line(name, Role.SERVICE, _public_key(token))
+    except ValueError as error:
+        raise ApiError(Exit.WRONG, {"detail": f"{error}."}) from None
+    _add(file, text)
+    emit(output, {"name": name, "role": Role.SERVICE.value, "line": text.strip(), "file": str(file)}, text.strip)
+
+
+def _public_key(token: str) -> str:
+    try:
+        return public_key(token)
+    except ImportError:
+        detail = "keys of services need the package cryptography. Install rocketconnect[service], or cryptography, and repeat this."
+        raise ApiError(Exit.FAILED, {"detail": detail}) from None
+
+
+def _add(file: Path, text: str) -> None:
     try:
         # A file is made for its owner alone, and a line is written at once: services may be reading.
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, _PRIVATE)
@@ -52,7 +93,6 @@ def create(
             opened.write((_line_end(file) + text).encode())
     except OSError as error:
         raise ApiError(Exit.FAILED, {"detail": f"{file}: {error.strerror}. Give another file with --file."}) from None
-    emit(output, {"name": name, "role": role.value, "token": token, "file": str(file)}, lambda: token)
 
 
 @app.command(name="list")
@@ -61,6 +101,7 @@ def list_tokens(file: FileOption = _CALLERS, output: OutputOption = Output.TABLE
     """List who may call, and as what; and what is wrong with the file."""
     known = _read(file)
     rows = [(each.name, each.role.value, "token") for each in known.by_digest.values()]
+    rows += [(each.name, each.role.value, "signature") for each in known.by_key.values()]
     rows += [(each.name, each.role.value, "certificate") for each in known.by_certificate.values()]
     shown = {"callers": [dict(zip(("name", "role", "shows"), row, strict=True)) for row in rows], "problems": list(known.problems)}
     emit(output, shown, lambda: table_of(("NAME", "ROLE", "SHOWS"), rows))
@@ -73,7 +114,7 @@ def _read(file: Path) -> Known:
     try:
         return parse(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return Known({}, {})
+        return Known({}, {}, {})
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no text"
         raise ApiError(Exit.WRONG, {"detail": f"{file}: {why}. Give the file of callers with --file."}) from None

@@ -1,5 +1,6 @@
 """The gate in front of a server's methods: who calls is known, and may call."""
 
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from fnmatch import fnmatchcase
@@ -7,6 +8,7 @@ from fnmatch import fnmatchcase
 from rocketconnect_kit.access.asking import ASKED_BY, asker
 from rocketconnect_kit.access.current import IDENTITY
 from rocketconnect_kit.access.roles import Role, is_open, may_call
+from rocketconnect_kit.access.signing import WrongCall, is_signed, signer_of
 from rocketconnect_kit.access.tokens import AUTHORIZATION, Identity, Tokens
 from rocketconnect_kit.errors import PermissionDenied, Unauthenticated
 from rocketconnect_kit.serving.caller import caller
@@ -24,10 +26,14 @@ class Gate(AroundCalls):
 
     Args:
         tokens: Who may call; None: nobody is asked who it is.
+
+    Attributes:
+        address: Where this server is reached, for which calls are signed; "": it takes none that is.
     """
 
     def __init__(self, tokens: Tokens | None) -> None:
         self._tokens = tokens
+        self.address = ""
 
     @asynccontextmanager
     async def around(self, method: str, context: ServicerContext, *, streaming: bool) -> AsyncIterator[None]:
@@ -41,7 +47,7 @@ class Gate(AroundCalls):
         if is_open(method):
             yield
             return
-        who = self._caller(method, context) if self._tokens is not None else None
+        who = self._caller(self._tokens, method, context) if self._tokens is not None else None
         said = _said(context, ASKED_BY)
         if said is not None and (who is None or who.role is Role.SERVICE):
             who = asker(said)
@@ -53,9 +59,17 @@ class Gate(AroundCalls):
         IDENTITY.set(who)
         yield
 
-    def _caller(self, method: str, context: ServicerContext) -> Identity:
-        who = None if self._tokens is None else self._tokens.who(_said(context, AUTHORIZATION), caller(context).proved)
-        if who is None:
+    def _caller(self, tokens: Tokens, method: str, context: ServicerContext) -> Identity:
+        shown = _said(context, AUTHORIZATION)
+        if shown is not None and is_signed(shown) and self.address:
+            try:
+                who = signer_of(shown, method, _said(context, ASKED_BY) or "", self.address, tokens.signer, time.time())
+            except WrongCall as error:
+                msg = f"who calls {method} is not known: {error}"
+                raise Unauthenticated(NOT_KNOWN, msg) from None
+        elif (known := tokens.who(shown, caller(context).proved)) is not None:
+            who = known
+        else:
             msg = f"who calls {method} is not known; {HOW}"
             raise Unauthenticated(NOT_KNOWN, msg)
         _check(who, method)

@@ -17,6 +17,7 @@ _TOKEN_BYTES = 32
 _MARK = "rct_"
 """How tokens begin, so that who looks for secrets in files finds them."""
 _HASH = "sha256:"
+_KEY = "ed25519:"
 _CERTIFICATE = "certificate"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@*-]{0,127}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -45,11 +46,13 @@ class Known:
     Attributes:
         by_digest: By the SHA-256 of a token, in hexadecimal digits.
         by_certificate: By the name in a client's certificate.
+        by_key: By the public key that calls are signed with, in hexadecimal digits; see `signing`.
         problems: What is wrong with the file, a sentence for each line that was left out.
     """
 
     by_digest: Mapping[str, Identity]
     by_certificate: Mapping[str, Identity]
+    by_key: Mapping[str, Identity]
     problems: tuple[str, ...] = ()
 
 
@@ -77,6 +80,13 @@ def line(name: str, role: Role, token: str) -> str:
     return f"{name} {role.value} {_HASH}{digest(token)}\n"
 
 
+def key_line(name: str, role: Role, key: str) -> str:
+    """Return the line for somebody who signs calls with this public key; see `signing`. Raises as `line` does."""
+    if problem := name_problem(name):
+        raise ValueError(problem)
+    return f"{name} {role.value} {_KEY}{key}\n"
+
+
 def name_problem(name: str) -> str:
     """Return what is wrong with the name of a caller; "": nothing."""
     if _NAME.fullmatch(name):
@@ -85,12 +95,13 @@ def name_problem(name: str) -> str:
 
 
 def parse(text: str) -> Known:
-    """Return who may call, as the text of a file says: lines of "NAME ROLE sha256:DIGEST" or "NAME ROLE certificate".
+    """Return who may call, as the text of a file says: lines of "NAME ROLE" and sha256:DIGEST, ed25519:KEY or certificate.
 
     Lines that are empty or begin with # mean nothing; one that is wrong lets nobody in, and the others stay right.
     """
     by_digest: dict[str, Identity] = {}
     by_certificate: dict[str, Identity] = {}
+    by_key: dict[str, Identity] = {}
     problems = []
     for number, words in _lines(text):
         problem = _line_problem(words)
@@ -103,9 +114,14 @@ def parse(text: str) -> Known:
         identity = Identity(name, Role(role))
         if shown == _CERTIFICATE:
             by_certificate[name] = identity
+        elif shown.startswith(_KEY):
+            by_key[shown.removeprefix(_KEY)] = identity
         else:
             by_digest[shown.removeprefix(_HASH)] = identity
-    return Known(by_digest, by_certificate, tuple(problems))
+    return Known(by_digest, by_certificate, by_key, tuple(problems))
+
+
+_NOBODY = Known({}, {}, {})
 
 
 class Tokens:
@@ -138,6 +154,10 @@ class Tokens:
             found = (each.by_digest.get(shown) for each in self.known())
         return next((each for each in found if each is not None), None)
 
+    def signer(self, key: str) -> Identity | None:
+        """Return who signs calls with a key, of which this is the public half; None: nobody who is known."""
+        return next((each.by_key[key] for each in self.known() if key in each.by_key), None)
+
 
 class _Watched:
     """A file of callers."""
@@ -145,7 +165,7 @@ class _Watched:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: _Seen | None = None
-        self._known = Known({}, {})
+        self._known = _NOBODY
 
     def known(self) -> Known:
         """Return who may call now."""
@@ -154,12 +174,12 @@ class _Watched:
                 self._known, self._seen = parse(self._path.read_text(encoding="utf-8")), seen
                 for problem in self._known.problems:
                     _log.error("a line of the file of callers is left out", file=str(self._path), problem=problem)
-                callers = len(self._known.by_digest) + len(self._known.by_certificate)
+                callers = sum(map(len, (self._known.by_digest, self._known.by_certificate, self._known.by_key)))
                 _log.info("callers are known", file=str(self._path), callers=callers)
         except (OSError, UnicodeDecodeError) as error:
             if self._seen != _GONE:
                 _log.error("the file of callers cannot be read: nobody is let in by it", file=str(self._path), cause=str(error))
-            self._known, self._seen = Known({}, {}), _GONE
+            self._known, self._seen = _NOBODY, _GONE
         return self._known
 
 
@@ -176,7 +196,12 @@ class OwnToken:
         self._value: str | None = None
 
     def header(self) -> str | None:
-        """Return what the header `authorization` is to say; None: nothing. The last token counts while the file is not there."""
+        """Return what the header `authorization` is to say; None: nothing."""
+        token = self.token()
+        return f"{BEARER} {token}" if token else None
+
+    def token(self) -> str | None:
+        """Return the token; None: there is none. The last one counts while the file is not there."""
         if self._path is None:
             return None
         try:
@@ -184,7 +209,7 @@ class OwnToken:
                 self._value, self._seen = self._path.read_text(encoding="ascii").strip(), seen
         except (OSError, UnicodeDecodeError) as error:
             _log.warning("the own token cannot be read", file=str(self._path), cause=str(error))
-        return f"{BEARER} {self._value}" if self._value else None
+        return self._value
 
 
 def _seen(path: Path) -> _Seen:
@@ -202,14 +227,15 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _line_problem(words: list[str]) -> str:
     if len(words) != 3:
-        return f'write "NAME ROLE {_HASH}DIGEST" or "NAME ROLE {_CERTIFICATE}"'
+        return f'write "NAME ROLE {_HASH}DIGEST", "NAME ROLE {_KEY}KEY" or "NAME ROLE {_CERTIFICATE}"'
     name, role, shown = words
     if problem := name_problem(name):
         return problem
     if role not in {each.value for each in Role}:
         return f"{role[:40]!r} is no role: write {', '.join(each.value for each in Role)}"
-    if shown != _CERTIFICATE and not (shown.startswith(_HASH) and _DIGEST.fullmatch(shown.removeprefix(_HASH))):
+    mark, digits = shown[: len(shown) - 64], shown[-64:]
+    if shown != _CERTIFICATE and not (mark in (_HASH, _KEY) and _DIGEST.fullmatch(digits)):
         # Not shown: it may be a token that somebody wrote there by mistake.
         fix = "`rocketconnect token create` makes one"
-        return f"the third word is neither {_CERTIFICATE} nor {_HASH} with 64 digits from 0 to f; {fix}"
+        return f"the third word is neither {_CERTIFICATE} nor {_HASH} or {_KEY} with 64 digits from 0 to f; {fix}"
     return ""

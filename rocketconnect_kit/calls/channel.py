@@ -8,6 +8,8 @@ import grpc
 import grpc.aio
 
 from rocketconnect_kit import tracing
+from rocketconnect_kit.access.asking import ASKED_BY
+from rocketconnect_kit.access.signing import Signer
 from rocketconnect_kit.access.tokens import AUTHORIZATION, OwnToken
 from rocketconnect_kit.settings import ServiceSettings, parse_addresses
 
@@ -54,7 +56,13 @@ _PING_NEIGHBOUR_MS = 10_000
 """On one machine no network is cut, and there is no replica to turn to: pings would be most of what a process at rest costs."""
 
 
-def channel(address: str, settings: ServiceSettings, *, service: str = "", retry: bool = True) -> grpc.aio.Channel:
+_Shows = Callable[[str, Any], tuple[tuple[str, str], ...]]
+"""Of a method and the metadata of its call: what is added to these to say who calls."""
+
+
+def channel(
+    address: str, settings: ServiceSettings, *, service: str = "", retry: bool = True, signed: bool = False
+) -> grpc.aio.Channel:
     """Return a channel to "host:port" or "ip:port,ip:port" (replicas, in turn). It connects when it is first used.
 
     Unary calls without a timeout get 5 s. Close it with `await channel.close()`.
@@ -64,12 +72,14 @@ def channel(address: str, settings: ServiceSettings, *, service: str = "", retry
         settings: TLS.
         service: such as "cluster": only replicas that say that they take its calls (health) get any.
         retry: False: a call is tried once, for callers that have another address to try.
+        signed: Whoever listens there is not to be shown the own token, but a signature that counts there alone: an executor.
 
     Raises:
         ValueError: when the address is wrong or empty.
     """
-    token = OwnToken(settings.token_file)
-    interceptors: list[grpc.aio.ClientInterceptor] = [_DeadlineInterceptor(token), _TokenInterceptor(token)]
+    own = OwnToken(settings.token_file)
+    shows = _signing(Signer(own, address)) if signed else _showing(own)
+    interceptors: list[grpc.aio.ClientInterceptor] = [_DeadlineInterceptor(shows), _TokenInterceptor(shows)]
     options = [*_options(address, service), ("grpc.enable_retries", int(retry))]
     credentials = client_credentials(settings)
     if credentials is None:
@@ -85,7 +95,7 @@ def sync_channel(address: str, settings: ServiceSettings, *, service: str = "") 
         plain = grpc.insecure_channel(target(address), options=options)
     else:
         plain = grpc.secure_channel(target(address), credentials, options=options)
-    return grpc.intercept_channel(plain, _SyncDeadlineInterceptor(OwnToken(settings.token_file)))
+    return grpc.intercept_channel(plain, _SyncDeadlineInterceptor(_showing(OwnToken(settings.token_file))))
 
 
 def full_name(service: str) -> str:
@@ -124,8 +134,8 @@ def _options(address: str, service: str) -> list[tuple[str, Any]]:
 
 
 class _DeadlineInterceptor(grpc.aio.UnaryUnaryClientInterceptor):
-    def __init__(self, token: OwnToken) -> None:
-        self._token = token
+    def __init__(self, shows: _Shows) -> None:
+        self._shows = shows
 
     async def intercept_unary_unary(
         self,
@@ -134,15 +144,16 @@ class _DeadlineInterceptor(grpc.aio.UnaryUnaryClientInterceptor):
         request: Any,
     ) -> Any:
         details = client_call_details
-        metadata = grpc.aio.Metadata(*(details.metadata or ()), *tracing.outgoing_metadata(), *_shown(self._token))
+        given = tuple(details.metadata or ())
+        metadata = grpc.aio.Metadata(*given, *tracing.outgoing_metadata(), *self._shows(_name(details.method), given))
         timeout = DEADLINE_SECONDS if details.timeout is None else details.timeout
         changed = grpc.aio.ClientCallDetails(details.method, timeout, metadata, details.credentials, details.wait_for_ready)
         return await continuation(changed, request)
 
 
 class _TokenInterceptor(grpc.aio.UnaryStreamClientInterceptor):
-    def __init__(self, token: OwnToken) -> None:
-        self._token = token
+    def __init__(self, shows: _Shows) -> None:
+        self._shows = shows
 
     async def intercept_unary_stream(
         self,
@@ -151,29 +162,46 @@ class _TokenInterceptor(grpc.aio.UnaryStreamClientInterceptor):
         request: Any,
     ) -> Any:
         details = client_call_details
-        metadata = grpc.aio.Metadata(*(details.metadata or ()), *_shown(self._token))
+        given = tuple(details.metadata or ())
+        metadata = grpc.aio.Metadata(*given, *self._shows(_name(details.method), given))
         changed = grpc.aio.ClientCallDetails(details.method, details.timeout, metadata, details.credentials, details.wait_for_ready)
         return await continuation(changed, request)
 
 
-def _shown(token: OwnToken) -> tuple[tuple[str, str], ...]:
-    header = token.header()
-    return () if header is None else ((AUTHORIZATION, header),)
+def _showing(own: OwnToken) -> _Shows:
+    def show(_method: str, _given: Any) -> tuple[tuple[str, str], ...]:
+        header = own.header()
+        return () if header is None else ((AUTHORIZATION, header),)
+
+    return show
+
+
+def _signing(signer: Signer) -> _Shows:
+    def show(method: str, given: Any) -> tuple[tuple[str, str], ...]:
+        header = signer.header(method, dict(given).get(ASKED_BY, ""))
+        return () if header is None else ((AUTHORIZATION, header),)
+
+    return show
+
+
+def _name(method: str | bytes) -> str:
+    return method.decode() if isinstance(method, bytes) else method
 
 
 class _SyncCallDetails(grpc.ClientCallDetails):
-    def __init__(self, given: grpc.ClientCallDetails, token: OwnToken) -> None:
+    def __init__(self, given: grpc.ClientCallDetails, shows: _Shows) -> None:
         self.method = given.method
         self.timeout = DEADLINE_SECONDS if given.timeout is None else given.timeout
-        self.metadata = (*(given.metadata or ()), *tracing.outgoing_metadata(), *_shown(token))
+        metadata = tuple(given.metadata or ())
+        self.metadata = (*metadata, *tracing.outgoing_metadata(), *shows(_name(given.method), metadata))
         self.credentials = given.credentials
         self.wait_for_ready = given.wait_for_ready
         self.compression = given.compression
 
 
 class _SyncDeadlineInterceptor(grpc.UnaryUnaryClientInterceptor):
-    def __init__(self, token: OwnToken) -> None:
-        self._token = token
+    def __init__(self, shows: _Shows) -> None:
+        self._shows = shows
 
     def intercept_unary_unary(
         self,
@@ -181,4 +209,4 @@ class _SyncDeadlineInterceptor(grpc.UnaryUnaryClientInterceptor):
         client_call_details: grpc.ClientCallDetails,
         request: Any,
     ) -> Any:
-        return continuation(_SyncCallDetails(client_call_details, self._token), request)
+        return continuation(_SyncCallDetails(client_call_details, self._shows), request)

@@ -29,7 +29,7 @@ class NobodyAnswers(Exception):
 
 
 class Channels:
-    """Channels to the last few addresses that were asked. For one event loop."""
+    """Channels to the last few executors that were asked, which are shown no token. For one event loop."""
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._settings = settings
@@ -39,7 +39,7 @@ class Channels:
         """Return the channel to an address; it tries each call once, since the next peer is the retry."""
         opened = self._channels.pop(address, None)
         if opened is None:
-            opened = channel(address, self._settings, retry=False)
+            opened = channel(address, self._settings, retry=False, signed=True)
         self._channels[address] = opened
         if len(self._channels) > _MAXIMUM_CHANNELS:
             await self._channels.pop(next(iter(self._channels))).close()

@@ -59,6 +59,7 @@ async def serve(
     on_drain: Sequence[Callable[[], Awaitable[None]]] = (),
     on_stop: Sequence[Callable[[], Awaitable[None]]] = (),
     election: Election | None = None,
+    signed_for: Callable[[str], str] = lambda _address: "",
 ) -> int:
     """Serve until a signal; return the exit code for the process.
 
@@ -80,6 +81,7 @@ async def serve(
         on_drain: run at once, while running calls end; they have as long.
         on_stop: run in this order after the server has stopped; a second signal ends these, too.
         election: the part that this replica takes in it while it serves; calls are answered only while it leads.
+        signed_for: returns where a server that listens at "host:port" is called by services that sign; "": it takes no such calls.
     """
     logs.configure(service_name, settings.log_level, settings.log_format)
     signals: asyncio.Queue[int] = asyncio.Queue()
@@ -89,11 +91,14 @@ async def serve(
     try:
         end_tracing = tracing.start(service_name)
         limits = CallLimits(settings.call_seconds)
-        gates: list[AroundCalls] = [Gate(Tokens(paths(settings.tokens_files)) if settings.tokens_files else None)]
+        gate = Gate(Tokens(paths(settings.tokens_files)) if settings.tokens_files else None)
+        gates: list[AroundCalls] = [gate]
         gates += [LeaderOnly(service_name, election)] if election is not None else []
         server = make_server(limits, traced=end_tracing is not None, gates=gates, options=_bounds(settings))
         add(server)
         port = _listen(server, settings)
+        address = f"{settings.host}:{port}"
+        gate.address = signed_for(address)
         endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
     except (OSError, RuntimeError, ServiceError) as error:
         _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)
@@ -113,7 +118,6 @@ async def serve(
     try:
         async with _checking(servicer, health or {}), _taking_part(election, takes_calls) as elected:
             await server.start()
-            address = f"{settings.host}:{port}"
             for start in on_start:
                 start(address)
             announce(settings.announce_fd, service_name, address, endpoint.address)

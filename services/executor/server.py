@@ -75,6 +75,7 @@ async def _main(settings: ExecutorSettings) -> int:
             on_start=[executor.start],
             on_drain=[executor.drain],
             on_stop=[executor.stop],
+            signed_for=settings.reached_at,
         )
     finally:
         await executor.close_channels()

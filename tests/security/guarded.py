@@ -1,6 +1,7 @@
 """Seven services that ask who calls, and people and workers with tokens of their own."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,22 @@ import pytest
 from rocketconnect_cli.api import Access, Api
 from rocketconnect_cli.instance import topology
 from rocketconnect_kit.access.roles import Role
-from rocketconnect_kit.access.tokens import line
+from rocketconnect_kit.access.signing import public_key
+from rocketconnect_kit.access.tokens import key_line, line
 from rocketconnect_kit.calls.channel import sync_channel
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 from tests.processes import Fleet
 from tests.spoken import rc
 
-CALLERS = {"services": Role.SERVICE, "worker-1": Role.WORKER, "worker-9": Role.WORKER, "alice": Role.WRITE, "bob": Role.READ}
+CALLERS = {
+    "services": Role.SERVICE,
+    "worker-0": Role.WORKER,
+    "worker-1": Role.WORKER,
+    "worker-9": Role.WORKER,
+    "alice": Role.WRITE,
+    "bob": Role.READ,
+}
 
 SECRET_VARIABLE, SECRET = "REGISTRY_TOKEN", "what-the-registry-asks-for"
 
@@ -29,7 +38,8 @@ class Guarded:
     def __init__(self, folder: Path, name_server: str) -> None:
         self.folder = folder
         callers = folder / "callers"
-        callers.write_text("".join(line(name, role, self.token(name)) for name, role in CALLERS.items()))
+        known = [line(name, role, self.token(name)) for name, role in CALLERS.items()]
+        callers.write_text("".join([*known, key_line("services", Role.SERVICE, public_key(self.token("services")))]))
         for name in CALLERS:
             (folder / f"{name}.token").write_text(self.token(name))
         told = {
@@ -80,3 +90,48 @@ def said(*words: str, fails: bool = False) -> str:
     code, out, err = rc("", *words)
     assert (code != 0) is fails, err
     return " ".join((out + err).split())
+
+
+Sent = tuple[str, tuple[tuple[str, str], ...], bytes]
+"""The method, its metadata and its request."""
+
+
+class Printing(grpc.GenericRpcHandler):
+    """An executor that prints all that it is sent: it keeps every call, and answers as one that is just going away."""
+
+    def __init__(self) -> None:
+        self.sent: list[Sent] = []
+        self.address = ""
+
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> Any:
+        """See GenericRpcHandler."""
+        method = str(handler_call_details.method)
+        metadata = tuple((str(key), str(value)) for key, value in handler_call_details.invocation_metadata or ())
+
+        def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
+            self.sent.append((method, metadata, request))
+            context.abort(grpc.StatusCode.UNAVAILABLE, "going away")
+            raise AssertionError
+
+        return grpc.unary_unary_rpc_method_handler(answer)
+
+    def was_asked(self, method: str) -> bool:
+        """Whether it was sent a call of a method, by its last name."""
+        return any(each.rpartition("/")[2] == method for each, _, _ in self.sent)
+
+    def shown(self) -> set[str]:
+        """What its callers have shown to say who they are."""
+        return {value for _, metadata, _ in self.sent for key, value in metadata if key == "authorization"}
+
+
+@contextmanager
+def printing() -> Iterator[Printing]:
+    """One that listens until the end of the block."""
+    made = Printing()
+    server = grpc.server(ThreadPoolExecutor(4), handlers=[made])
+    made.address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    try:
+        yield made
+    finally:
+        server.stop(None).wait()

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from rocketconnect_cli.commands.root import app
 from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.access.signing import public_key
 from rocketconnect_kit.access.tokens import Identity, Tokens
 
 
@@ -48,3 +49,21 @@ def test_what_is_wrong_is_told(tmp_path: Path) -> None:
     listed = CliRunner().invoke(app, ["token", "list", "--file", str(file)])
     assert listed.exit_code == 2
     assert "'admin' is no role" in listed.stderr.replace("\n", " ")
+
+
+def test_a_service_has_a_line_for_services_and_one_for_executors(tmp_path: Path) -> None:
+    file, token_file, other = tmp_path / "callers", tmp_path / "token", tmp_path / "executors"
+    token = CliRunner().invoke(app, ["token", "create", "gateway", "--role", "service", "--file", str(file)]).stdout.strip()
+    of_services, of_executors = file.read_text().splitlines()
+    assert of_services.startswith("gateway service sha256:")
+    assert of_executors == f"gateway service ed25519:{public_key(token)}"
+    token_file.write_text(f"{token}\n")
+    made = CliRunner().invoke(app, ["token", "key", "gateway", str(token_file), "--file", str(other)])
+    assert (made.exit_code, made.stdout.split(), other.read_text().splitlines()) == (0, of_executors.split(), [of_executors])
+    listed = CliRunner().invoke(app, ["token", "list", "--file", str(other), "-o", "json"])
+    assert json.loads(listed.stdout)["callers"] == [{"name": "gateway", "role": "service", "shows": "signature"}]
+    for wrong in (tmp_path / "nothing", tmp_path / "empty"):
+        (tmp_path / "empty").write_text("\n")
+        refused = CliRunner().invoke(app, ["token", "key", "gateway", str(wrong), "--file", str(other)])
+        assert (refused.exit_code, "Give the file with the token" in " ".join(refused.stderr.split())) == (2, True)
+    assert other.read_text().splitlines() == [of_executors]

@@ -20,8 +20,10 @@ from rocketconnect_kit.access.asking import ASKED_BY
 from rocketconnect_kit.access.current import IDENTITY
 from rocketconnect_kit.access.gate import Gate, check_worker, may_use_secrets
 from rocketconnect_kit.access.roles import KNOWN, Role, may_call
-from rocketconnect_kit.access.tokens import Tokens, line
+from rocketconnect_kit.access.signing import public_key
+from rocketconnect_kit.access.tokens import Tokens, key_line, line
 from rocketconnect_kit.calls.channel import channel, sync_channel
+from rocketconnect_kit.calls.in_turn import Channels
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.serving.server import CallLimits, make_server
 from rocketconnect_kit.serving.status import decode
@@ -92,11 +94,13 @@ class Cluster(ClusterServiceServicer):
 
 
 @asynccontextmanager
-async def server(file: Path | None) -> AsyncIterator[str]:
+async def server(file: Path | None, *, takes_signed: bool = False) -> AsyncIterator[str]:
     limits = CallLimits(30)
-    made = make_server(limits, gates=[Gate(Tokens([file]) if file is not None else None)])
+    gate = Gate(Tokens([file]) if file is not None else None)
+    made = make_server(limits, gates=[gate])
     add_ClusterServiceServicer_to_server(Cluster(), made)
     port = made.add_insecure_port("127.0.0.1:0")
+    gate.address = f"127.0.0.1:{port}" if takes_signed else ""
     await made.start()
     try:
         yield f"127.0.0.1:{port}"
@@ -198,3 +202,30 @@ async def test_a_service_is_let_in_to_what_the_one_may_for_whom_it_asks(tmp_path
     # Nobody else asks for others.
     async with server(callers) as address, channel(address, settings(tmp_path, "b")) as opened:
         assert await named(ClusterServiceStub(opened), "write alice") == "bob"
+
+
+async def test_executors_are_called_with_a_signature_that_no_other_server_takes(tmp_path: Path) -> None:
+    callers = tmp_path / "callers"
+    callers.write_text(key_line("gateway", Role.SERVICE, public_key("s")))
+    channels = Channels(settings(tmp_path, "s"))
+
+    async def asked(address: str, asked_by: str = "") -> str:
+        metadata = ((ASKED_BY, asked_by),) if asked_by else None
+        stub = ClusterServiceStub(await channels.to(address))
+        return str((await stub.ListWorkers(cluster.ListWorkersRequest(), metadata=metadata)).next_page_token)
+
+    async with server(callers, takes_signed=True) as executor, server(callers) as other:
+        assert await asked(executor) == "gateway with secrets"
+        assert await asked(executor, "read bob") == "bob"
+        assert (await refusal(asked(other))).reason == "NOT_KNOWN"
+        # Under a name that is not its own.
+        said = await refusal(asked(executor.replace("127.0.0.1", "localhost")))
+        assert (said.reason, "it is signed for 'localhost:" in said.message) == ("NOT_KNOWN", True)
+        callers.write_text("")
+        assert "nobody has the key" in (await refusal(asked(executor))).message
+        # The token itself, as the versions before showed it, has a line of its own.
+        callers.write_text(line("gateway", Role.SERVICE, "s"))
+        async with channel(executor, settings(tmp_path, "s")) as opened:
+            answer = await ClusterServiceStub(opened).ListWorkers(cluster.ListWorkersRequest())
+            assert answer.next_page_token == "gateway with secrets"
+    await channels.close()
