@@ -143,7 +143,7 @@ class ExecutorService(ExecutorServiceServicer):
 
     async def SignalConnector(self, request: pb.SignalConnectorRequest, context: ServicerContext) -> pb.SignalConnectorResponse:
         """Bring a signal to the executors that run the connector."""
-        return await self._signals.tell(request, self._signal_seconds(context))
+        return await self._signals.tell(self._begun(), request, self._signal_seconds(context))
 
     async def SignalTask(self, request: pb.SignalTaskRequest, context: ServicerContext) -> pb.SignalTaskResponse:
         """Bring a signal to a task in one of the hosts."""

@@ -269,10 +269,14 @@ def test_a_pipeline_runs_between_services_that_ask_and_who_may_not_is_refused(gu
     wait_until(lambda: target.exists() and target.read_text() == source.read_text(), 90)
 
     url = ["--url", guarded.fleet.rest]
+    signalled = ["connector", "signal", "in", "x", "-o", "json"]
     as_bob = ["--token-file", str(guarded.folder / "bob.token"), "connector"]
     assert "out" in said(*as_bob, "list", *url)
     assert "'bob' has the role read, which may not ask for this" in said(*as_bob, "pause", "in", *url, fails=True)
     assert "who asks is not known; show a token" in said("connector", "list", *url, fails=True)
+
+    # An executor tells its own tasks, though it may call no executor: this source takes no signal.
+    assert "SIGNAL_INVALID" in said("--token-file", str(guarded.folder / "alice.token"), *signalled, *url, fails=True)
 
     create = config.CreateConnectorRequest(name="x", config={"connector.class": "file_source"})
     signal = executor.SignalTaskRequest(connector="in")

@@ -11,7 +11,14 @@ from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceS
 from rocketconnect.state.v1 import state_service_pb2 as states
 
 from rocketconnect_kit.calls.in_turn import Channels
-from rocketconnect_kit.errors import DeadlineExceeded, FailedPrecondition, FieldProblem, InvalidArgument, Unavailable
+from rocketconnect_kit.errors import (
+    DeadlineExceeded,
+    FailedPrecondition,
+    FieldProblem,
+    InvalidArgument,
+    Unauthenticated,
+    Unavailable,
+)
 from rocketconnect_kit.serving.status import decode, remote_errors
 from services.executor.worker.worker import Worker
 
@@ -37,8 +44,8 @@ class Signals:
         self._cluster = cluster
         self._channels = channels
 
-    async def tell(self, request: pb.SignalConnectorRequest, seconds: float) -> pb.SignalConnectorResponse:
-        """Tell all running tasks.
+    async def tell(self, own: Worker, request: pb.SignalConnectorRequest, seconds: float) -> pb.SignalConnectorResponse:
+        """Tell all running tasks: those of this worker itself, and the workers that run the others.
 
         Raises:
             ServiceError: see executor_service.proto; of several tasks, what the first one says that does not do it.
@@ -47,11 +54,15 @@ class Signals:
         with remote_errors():
             said = (await self._states.GetConnectorState(asked, timeout=_LOOK_SECONDS)).state
         addresses = await self._addresses()
-        running = {task.task: addresses[task.worker_id] for task in said.tasks if task.worker_id in addresses}
+        running = {task.task: task.worker_id for task in said.tasks if task.worker_id in addresses}
         if not running:
             raise _not_running(request.connector, connectors.State.Name(said.state).removeprefix("STATE_"))
         told = await asyncio.gather(
-            *(self._ask(address, task, request, seconds) for task, address in sorted(running.items())), return_exceptions=True
+            *(
+                self._order(task, request, seconds, own if worker_id == own.identity.worker_id else addresses[worker_id])
+                for task, worker_id in sorted(running.items())
+            ),
+            return_exceptions=True,
         )
         answers = []
         for answer in told:
@@ -60,18 +71,27 @@ class Signals:
             answers.append(answer)
         return pb.SignalConnectorResponse(answers=answers)
 
-    async def _ask(self, address: str, task: int, request: pb.SignalConnectorRequest, seconds: float) -> pb.TaskAnswer:
+    async def _order(self, task: int, request: pb.SignalConnectorRequest, seconds: float, where: Worker | str) -> pb.TaskAnswer:
         order = pb.SignalTaskRequest(connector=request.connector, task=task, signal=request.signal, arguments=request.arguments)
+        answer = await (self._ask(where, order, seconds) if isinstance(where, str) else tell_task(where, order, seconds))
+        return pb.TaskAnswer(task=task, text=answer.text)
+
+    async def _ask(self, address: str, order: pb.SignalTaskRequest, seconds: float) -> pb.SignalTaskResponse:
         stub = ExecutorServiceStub(await self._channels.to(address))
         try:
-            answer = await stub.SignalTask(order, timeout=seconds)
+            return await stub.SignalTask(order, timeout=seconds)
         except grpc.aio.AioRpcError as error:
             cause = decode(error)
+            runs = f"{order.connector}/{order.task}"
+            if isinstance(cause, Unauthenticated):
+                message = (
+                    f"task {runs} was told nothing: the executor at {address}, which runs it, takes no orders of another executor"
+                )
+                raise FailedPrecondition("SIGNAL_REFUSED", message) from error
             if cause.reason != cause.code:
                 raise cause from error
-            message = f"the executor at {address}, which runs {request.connector}/{task}, does not answer: {cause.message}"
+            message = f"the executor at {address}, which runs {runs}, does not answer: {cause.message}"
             raise Unavailable("NO_EXECUTOR", f"{message}; whether the signal was carried out is not known") from error
-        return pb.TaskAnswer(task=task, text=answer.text)
 
     async def _addresses(self) -> dict[str, str]:
         found: dict[str, str] = {}
