@@ -42,11 +42,16 @@ class Rows:
         return self.values.field(name)
 
     def take(self, indexes: Sequence[int]) -> "Rows":
-        """Some of the rows."""
+        """Some of the rows, in their order."""
+        # All of them is the usual case, and copying them costs time.
+        if len(indexes) == len(self.values):
+            return self
         return replace(self, values=self.values.take(pa.array(indexes, pa.int64())))
 
     def without(self, names: Collection[str]) -> "Rows":
         """The rows without some of the columns."""
+        if not names:
+            return self
         kept = [each for each in self.schema.fields if each.name not in names]
         parts = [self.column(each.name) for each in kept]
         mask = self.values.is_null() if self.values.null_count else None
