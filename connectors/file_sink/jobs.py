@@ -1,5 +1,6 @@
 """What Spark writes into a directory of staged files, and what its errors mean."""
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError, SystemAway
-from rocketconnect_sdk.files.trouble import understood
+from rocketconnect_sdk.files.trouble import FOR_NOW, understood
 from rocketconnect_sdk.permissions.roots import writing
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _COUNT_SECONDS = 60.0
 """So long the driver waits, behind a job, for what its tasks have counted; it comes within milliseconds."""
 _NO_DIRECTORY = "Mkdirs failed to create"
 _PROBE_BYTES = 1 << 16
-_FOR_NOW = ("No space left on device", "Disk quota exceeded", "File too large", "Read-only file system")
+_FOR_NOW = tuple(map(os.strerror, FOR_NOW))
 
 
 def uri(directory: Path) -> str:

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 
-_FOR_NOW = {
+FOR_NOW = {
     errno.ENOSPC: "the disk is full; make room",
     errno.EDQUOT: "the disk quota is used up; make room",
     errno.EFBIG: "the file may not grow any more; make room",
     # Linux makes a file system so when its disk has errors, and whoever repairs it mounts it anew.
     errno.EROFS: "the file system is read-only; mount it so that it can be written",
 }
+"""By number what passes when somebody mends it, and what that is."""
 _WRONG = {
     errno.EACCES: "give the worker's user the right to write there",
     errno.EPERM: "give the worker's user the right to write there",
@@ -37,8 +38,8 @@ def understood(path: object) -> Iterator[None]:
         yield
     except OSError as error:
         number = error.errno or 0
-        if number in _FOR_NOW:
-            msg = f"{path}: {_FOR_NOW[number]}, and it goes on by itself. Nothing of the batch was kept"
+        if number in FOR_NOW:
+            msg = f"{path}: {FOR_NOW[number]}, and it goes on by itself. Nothing of the batch was kept"
             raise SystemAway(msg, wait=1.0) from error
         if number in _WRONG:
             msg = f"{path}: {os.strerror(number)}; {_WRONG[number]}"
