@@ -1,5 +1,6 @@
 """The bytes of a file from an offset on: plain, or out of gzip; and what its name says of that."""
 
+import errno
 import os
 import zlib
 from abc import ABC, abstractmethod
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from connectors.file_source.birth import born_ns
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.permissions.roots import reading
 
 _PIECE = 1 << 18
@@ -28,6 +29,12 @@ class Content(ABC):
     def stored_size(self) -> int:
         """How many bytes it has on disk now."""
         return os.fstat(self._file.fileno()).st_size
+
+    @property
+    def stored_state(self) -> tuple[int, int]:
+        """Its size on disk and the time at which it was written last: another pair where it was written since."""
+        state = os.fstat(self._file.fileno())
+        return state.st_size, state.st_mtime_ns
 
     @property
     @abstractmethod
@@ -170,3 +177,13 @@ def is_glob(filename: str) -> bool:
 def is_gzip(path: Path, compression: str) -> bool:
     """Whether a file is read as gzip."""
     return compression == "gzip" or (compression == "auto" and path.suffix == ".gz")
+
+
+def trouble(path: Path, what: str, error: OSError) -> PermanentError | SystemAway:
+    """What somebody must change ends the task; a file system that is away comes back."""
+    msg = f"{path} cannot be {what}: {error.strerror}"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return PermanentError(f"{msg}; give the worker's user the right to read it")
+    if error.errno in (errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR):
+        return PermanentError(msg)
+    return SystemAway(msg)

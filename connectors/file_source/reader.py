@@ -9,6 +9,9 @@ from threading import Event
 from connectors.file_source.content import Content, Plain, open_content
 from connectors.file_source.identity import HEAD_BYTES, Identity, Place, Places, head_of
 from connectors.file_source.records import FIRST_PART, Cut, Format, located, too_long
+from connectors.file_source.rotation.copies import Copies
+from connectors.file_source.rotation.fingerprint import SEEN_BYTES, Fingerprint, bytes_between
+from connectors.file_source.rotation.formers import Former, Formers, file_of
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, SourceBatch
 
@@ -41,11 +44,14 @@ class Reader:
     Args:
         path: Where it was found. It may be renamed later.
         places: What is known of files.
+        formers: What they held when they were read.
+        copies: Tells whether it is the copy of another one.
         make_format: Gives a Format for it.
         gzip: It is compressed.
         known_only: It is read only if something of it was read before.
         stopping: Ends a long read early.
         alone: It is the only file of its source, and each that was read before was in its place.
+        original: The file that it is a copy of, where that is known.
 
     Raises:
         OSError: it cannot be opened.
@@ -55,12 +61,15 @@ class Reader:
         self,
         path: Path,
         places: Places,
+        formers: Formers,
+        copies: Copies,
         make_format: Callable[[], Format],
         *,
         gzip: bool,
         known_only: bool,
         stopping: Event,
         alone: bool = False,
+        original: Former | None = None,
     ) -> None:
         self.path = path
         self._known_only = known_only
@@ -69,7 +78,14 @@ class Reader:
         """It is none of those that were read before, and so it is not read."""
         self.alike: Mapping[int, Place] = {}
         """Where other files that began alike were read to, by their inodes, when this one is begun."""
+        self.lost: Former | None = None
+        """What stood in it, or in its place, until it was emptied, written anew or replaced: there may have been more."""
+        self.original = original
+        """The file that it goes on with."""
         self._places = places
+        self._formers = formers
+        self._copies = copies
+        self._looked_back = False
         self._make_format = make_format
         self._stopping = stopping
         self._content: Content = open_content(path, gzip=gzip)
@@ -86,6 +102,9 @@ class Reader:
         self._head = b""
         self._data = b""
         self._at = 0
+        self._tail = b""
+        self._checked = -1, -1
+        self._noted: Offset = (0,)
         self._owes_newline = False
         self._long: _LongLine | None = None
         self._unseen = False
@@ -121,6 +140,7 @@ class Reader:
             PermanentError: it is not what the configuration says.
         """
         if self._place is not None and self._is_another():
+            self.lost = self._former()
             self._begin()
             self._written_anew = True
         if self._place is None:
@@ -132,7 +152,7 @@ class Reader:
             piece = b"" if self._unseen else self._content.read(size)
             self._data += piece
             if not piece and not self._unseen and not (last and (self._data or self._long)):
-                return None
+                return self._note()
             at_end = last and not piece and not self._unseen
             self._unseen = False
             cut = self._cut(last=at_end)
@@ -146,14 +166,20 @@ class Reader:
 
     def _is_another(self) -> bool:
         """Whether the file was emptied or written anew in its place."""
-        size, read = self._content.stored_size, self._content.stored_read
-        return size < read or (size > read and self._content.head(len(self._head)) != self._head)
+        state = self._content.stored_state
+        if state == self._checked:
+            return False
+        self._checked = state
+        if state[0] < self._content.stored_read or self._content.head(len(self._head)) != self._head:
+            return True
+        return isinstance(self._content, Plain) and self._content.between(self._at - len(self._tail), self._at) != self._tail
 
     def _recognise(self, *, whole: bool) -> bool:
         """Finds out which file it is, and goes to where it was left. False: it is too short to tell."""
         first = self._content.head(HEAD_BYTES)
         head = head_of(first, 2 if self._format.needs_header else 1, whole=whole)
         if head is None:
+            self._look_back(shorter=True)
             return False
         self._identity = replace(self._identity, head=head)
         self.foreign = self._known_only and not self._places.knows(self._identity)
@@ -161,20 +187,73 @@ class Reader:
             return False
         if self._format.needs_header and not self._read_header(whole=whole):
             return False
+        is_new = not self._places.knows(self._identity)
+        if is_new and not self._written_anew and not self._is_alone and self.original is None:
+            self.original = self._copies.original_of(self._content, self.path)
+            if self.original is None and not whole and self._copies.may_be_emptied(self._content, self.path):
+                return False
         begin = self._at
         self._head = first
-        if self._is_alone and not self._places.knows(self._identity):
+        if self._is_alone and is_new:
             self.alike = self._places.alike(self._identity)
         place = self._places.anew(self._identity) if self._written_anew else self._places.of(self._identity)
-        if place.offset == (0,) or not self._go_to(place.offset):
+        if is_new and self.original is not None:
+            place = replace(place, offset=self.original.offset)
+        elif is_new and not self._written_anew:
+            self._look_back()
+        if place.offset == (0,) or not (self._holds_what_was_read(place) and self._go_to(place.offset)):
             if place.offset != (0,):
+                self._look_back()
                 place = self._places.anew(self._identity)
             self._refuse_binary()
             self._content.seek(begin)
             self._at = begin
         self._written_anew = False
+        self._tail = bytes_between(self._content, max(0, self._at - SEEN_BYTES), self._at)
+        self._content.seek(self._at)
         self._place = place
         return True
+
+    def _holds_what_was_read(self, place: Place) -> bool:
+        """Whether the content before a stored place is what was read; where nothing is known of it, the place itself decides."""
+        known = self._formers.fingerprint(place.partition, place.offset)
+        return known is None or known.fits(self._content)
+
+    def _look_back(self, *, shorter: bool = False) -> None:
+        """Looks for what stood here before. `shorter`: it is not told yet what stands here now, only whether that is less."""
+        if self._looked_back:
+            return
+        file = file_of(self._content)
+        for former in self._formers.at(file, str(self.path), *([""] if self._is_alone else [])):
+            was_here = former.path == str(self.path) or (self._is_alone and not former.path)
+            if former.file == file or (was_here and not shorter):
+                is_less = self._content.stored_size < former.offset[0]
+                # Another option may make another file of the same content.
+                if is_less if shorter else not any(former.is_held_by(self._content, lines) for lines in (1, 2)):
+                    self.lost, self._looked_back = former, True
+                return
+
+    def _former(self) -> Former | None:
+        """What was read of it until now."""
+        if self._place is None or self._place.offset == (0,):
+            return None
+        partition = self._place.partition
+        known = Fingerprint.of(self._head, self._tail, self._at)
+        return Former(partition, self._place.offset, known, str(self.path), self._formers.next_turn(partition))
+
+    def _note(self) -> SourceBatch | None:
+        """All is read: a batch that stores beside the offset what stands before it. None: it was stored, or there is nothing."""
+        former = self._former()
+        if former is None or former.offset == self._noted:
+            return None
+        self._noted = former.offset
+        self._formers.keep(former)
+        return SourceBatch(former.partition, [], [], end=former.offset, resume=former.note())
+
+    def _pass(self, data: bytes) -> None:
+        """Content has become records, or is none."""
+        self._at += len(data)
+        self._tail = (self._tail + data[-SEEN_BYTES:])[-SEEN_BYTES:]
 
     def _go_to(self, offset: Offset) -> bool:
         """Goes to a stored offset. False: the file is not the one that was read, because there is no end of a line."""
@@ -222,20 +301,20 @@ class Reader:
         if self._long is not None:
             return self._cut_long(self._long, last=last)
         cut = self._format.cut(self._data, self._at, last=last)
+        self._pass(self._data[: cut.used])
         self._data = self._data[cut.used :]
-        self._at += cut.used
         self._owes_newline = cut.used > 0 and len(cut.offsets) > 0 and len(cut.offsets[-1]) > 1
         if not cut.used and len(self._data) > self._format.limit and b"\n" not in self._data:
             self._long = _LongLine()
             self._long.add(self._data)
-            self._at += len(self._data)
+            self._pass(self._data)
             self._data = b""
         return cut
 
     def _cut_long(self, line: _LongLine, *, last: bool) -> Cut:
         part, newline, self._data = self._data.partition(b"\n")
         line.add(part)
-        self._at += len(part) + len(newline)
+        self._pass(part + newline)
         if not newline and not last:
             return Cut([], [], 0)
         self._long = None
@@ -249,8 +328,8 @@ class Reader:
             return False
         for newline in (b"\n", b"\r\n"):
             if self._data.startswith(newline):
+                self._pass(newline)
                 self._data = self._data[len(newline) :]
-                self._at += len(newline)
         self._owes_newline = False
         return True
 
@@ -268,6 +347,8 @@ class Reader:
             raise AssertionError(msg)
         self._place = Place(self._place.partition, self._place.generation, cut.offsets[-1])
         self._places.moved(self._identity, self._place)
+        if (former := self._former()) is not None:
+            self._formers.keep(former)
         return SourceBatch(
             self._place.partition,
             located(cut, self.path, self._lines_before),

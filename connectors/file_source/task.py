@@ -1,6 +1,5 @@
 """The task: finds its files, and reads them in turn."""
 
-import errno
 import os
 import stat
 import time
@@ -12,10 +11,12 @@ from pathlib import Path
 from shlex import quote
 
 from connectors.file_source.checks.doubts import unended_fix
-from connectors.file_source.content import is_glob, is_gzip
+from connectors.file_source.content import is_glob, is_gzip, trouble
 from connectors.file_source.identity import Places, share_of
 from connectors.file_source.reader import Reader
 from connectors.file_source.records import Format
+from connectors.file_source.rotation.copies import Copies, lost
+from connectors.file_source.rotation.formers import Former, Formers
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
@@ -35,6 +36,8 @@ _GONE_SECONDS = 300.0
 """A file that left its place (rotated, deleted) is read on for so long after it grew last: its writer may still hold it open."""
 _UNENDED_SECONDS = 30.0
 """A line without its end that has been there for so long is told: its writer would have come back by then."""
+_LOST_SECONDS = 86_400.0
+"""For so long it is shown with the state that lines of a file may be missing."""
 
 Key = tuple[int, int]
 
@@ -79,6 +82,10 @@ class FileSourceTask(SourceTask):
         self._gone: set[Key] = set()
         self._told: set[Key] = set()
         """The files of which was said that their last lines wait, until more is read of them."""
+        self._lost: dict[Path, tuple[str, float]] = {}
+        """What is told of files that may have had lines which were not read."""
+        self._found: dict[int, Path] = {}
+        """Where files are, by their inodes."""
         self._closed: dict[Key, int] = {}
         self._waiting: deque[tuple[Path, bool]] = deque()
         self._ready: deque[SourceBatch] = deque()
@@ -91,6 +98,9 @@ class FileSourceTask(SourceTask):
         """Finds the files. See SourceTask."""
         self._drop_all()
         self._places = Places(self._filename, {name: position.offset for name, position in positions.items()})
+        self._formers = Formers.stored(positions)
+        lines = 2 if self._make_format().needs_header else 1
+        self._copies = Copies(self._formers, self._found, self._compression, lines, follow=self._follow, clock=self._clock)
         found = self._look()
         self._look_for_renamed(found)
 
@@ -153,7 +163,7 @@ class FileSourceTask(SourceTask):
     def held_back(self) -> str:
         """Last lines without an end that nobody has come back to. See SourceTask."""
         if not self._told:
-            return ""
+            return next((said for said, since in self._lost.values() if self._clock() - since < _LOST_SECONDS), "")
         first, *others = (reader for key, reader in self._readers.items() if key in self._told)
         return _unended(first, len(others))
 
@@ -171,6 +181,8 @@ class FileSourceTask(SourceTask):
         self._gone.clear()
         self._told.clear()
         self._quiet.clear()
+        self._lost.clear()
+        self._found.clear()
         self._next_look = 0.0
         self._ever = False
         self._caught_up = False
@@ -188,6 +200,10 @@ class FileSourceTask(SourceTask):
         except OSError as error:
             msg = f"{reader.path} cannot be read now: {error.strerror}"
             raise RetriableError(msg) from error
+        if reader.original is not None:
+            self._tell_copied(reader, reader.original)
+        if reader.lost is not None:
+            self._look_for_lost(reader, reader.lost)
         if reader.alike:
             self._tell_replaced(reader)
         if batch is not None or not reader.remaining:
@@ -199,6 +215,28 @@ class FileSourceTask(SourceTask):
         if batch is None and (not self._follow or over or reader.foreign) and not self._context.stopping.is_set():
             self._close(key)
         return batch
+
+    def _tell_copied(self, reader: Reader, original: Former) -> None:
+        reader.original = None
+        said = "%s holds what was read of %s: it is a copy, and is read on behind byte %d"
+        self._context.log.info(said, reader.path, original.path or "another file", original.offset[0])
+
+    def _look_for_lost(self, reader: Reader, former: Former) -> None:
+        """What stood in a file that was emptied, written anew or replaced may be in a copy of it, or is not known."""
+        reader.lost = None
+        copy = self._copies.seek(former, reader.path)
+        if copy is None:
+            said = lost(reader.path, former)
+            self._lost[reader.path] = said, self._clock()
+            self._context.log.warning("%s", said)
+            return
+        self._lost.pop(reader.path, None)
+        state = copy.stat()
+        key = (state.st_dev, state.st_ino)
+        if state.st_ino != former.inode and key not in self._readers and self._found.get(state.st_ino) is None:
+            self._make_room()
+            self._open(copy, original=former)
+            self._gone.add(key)
 
     def _tell_replaced(self, reader: Reader) -> None:
         """A file that took the place of one that was read, and begins alike, may be that one with changes."""
@@ -241,6 +279,9 @@ class FileSourceTask(SourceTask):
         many = is_glob(self._filename)
         names = sorted(glob(self._filename, recursive=True)) if many else [self._filename]  # noqa: PTH207
         found = self._mine(map(Path, names))
+        # Those whose places are known by their numbers; what is away for a moment is looked for in vain.
+        self._found.clear()
+        self._found.update((inode, path) for (_, inode), path in found.items())
         self._ever = self._ever or many or bool(found)
         self._closed = {key: size for key, size in self._closed.items() if key in found}
         # What was rotated away is not found by its name any more.
@@ -262,7 +303,7 @@ class FileSourceTask(SourceTask):
             except FileNotFoundError:
                 continue
             except OSError as error:
-                raise _trouble(path, "looked at", error) from error
+                raise trouble(path, "looked at", error) from error
             key = (state.st_dev, state.st_ino)
             if not stat.S_ISREG(state.st_mode):
                 if not is_glob(self._filename):
@@ -292,7 +333,7 @@ class FileSourceTask(SourceTask):
                     self._open(path, known_only=True)
                     self._gone.add(key)
 
-    def _open(self, path: Path, *, known_only: bool = False) -> None:
+    def _open(self, path: Path, *, known_only: bool = False, original: Former | None = None) -> None:
         if len(self._readers) >= _OPEN_FILES:
             self._waiting.append((path, known_only))
             return
@@ -301,16 +342,19 @@ class FileSourceTask(SourceTask):
             reader = Reader(
                 path,
                 self._places,
+                self._formers,
+                self._copies,
                 self._make_format,
                 gzip=gzip,
                 known_only=known_only,
                 stopping=self._context.stopping,
                 alone=not is_glob(self._filename),
+                original=original,
             )
         except FileNotFoundError:
             return
         except OSError as error:
-            raise _trouble(path, "opened", error) from error
+            raise trouble(path, "opened", error) from error
         self._readers[reader.key] = reader
         self._quiet[reader.key] = (reader.stored_size, self._clock())
         self._context.log.info("reading %s", path)
@@ -335,16 +379,6 @@ class FileSourceTask(SourceTask):
     def _may_end(self, key: Key) -> bool:
         """Whether a line without its end becomes a record after a while."""
         return self._last_line > 0 or key in self._gone
-
-
-def _trouble(path: Path, what: str, error: OSError) -> PermanentError | SystemAway:
-    """What somebody must change ends the task; a file system that is away comes back."""
-    msg = f"{path} cannot be {what}: {error.strerror}"
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return PermanentError(f"{msg}; give the worker's user the right to read it")
-    if error.errno in (errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR):
-        return PermanentError(msg)
-    return SystemAway(msg)
 
 
 def _unended(reader: Reader, others: int = 0) -> str:

@@ -18,8 +18,8 @@ from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
-from rocketconnect_sdk.record import Offset, Rejected
-from rocketconnect_sdk.testing import at
+from rocketconnect_sdk.record import Offset, Position, Rejected
+from rocketconnect_sdk.resume import JSON
 
 OPEN: list[FileSourceTask] = []
 
@@ -42,7 +42,14 @@ class Clock:
 class Following:
     """A task that is polled, and its positions as they would be stored."""
 
-    def __init__(self, filename: object, positions: Mapping[str, Offset] | None = None, share: str = "0/1", **options: str) -> None:
+    def __init__(
+        self,
+        filename: object,
+        positions: Mapping[str, Offset] | None = None,
+        share: str = "0/1",
+        notes: Mapping[str, Mapping[str, JSON]] | None = None,
+        **options: str,
+    ) -> None:
         raw = {"filename": str(filename), **{key.replace("_", "."): value for key, value in options.items()}}
         config = parse(FileSource.options, raw)
         self.clock = Clock()
@@ -50,7 +57,9 @@ class Following:
         self.task._clock = self.clock
         OPEN.append(self.task)
         self.positions: dict[str, Offset] = dict(positions or {})
-        self.task.start(at(self.positions))
+        self.notes = dict(notes or {})
+        self.options = options
+        self.task.start({name: Position(offset, self.notes.get(name, {})) for name, offset in self.positions.items()})
 
     def read(self, seconds: float = 1.0) -> list[Any]:
         """What came since the last call."""
@@ -58,13 +67,14 @@ class Following:
         values: list[Any] = []
         while (batch := self.task.poll()) is not None:
             values += batch.values
-            self.positions[batch.partition] = batch.offsets[-1]
+            self.positions[batch.partition] = batch.end or batch.offsets[-1]
+            self.notes[batch.partition] = batch.resume or {}
         return values
 
     def again(self, filename: object) -> "Following":
         """A new owner, from the positions."""
         self.task.close()
-        return Following(filename, self.positions)
+        return Following(filename, self.positions, notes=self.notes, **self.options)
 
 
 def append(path: Path, data: str) -> None:

@@ -1,0 +1,143 @@
+"""Files that are copies: of one that was emptied, so that they alone have what was not read of it, or of one that is whole."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from shlex import quote
+
+from connectors.file_source.content import Content, Plain, is_gzip, open_content
+from connectors.file_source.identity import HEAD_BYTES, head_of
+from connectors.file_source.present import is_readable_file
+from connectors.file_source.rotation.fingerprint import SEEN_BYTES, bytes_between
+from connectors.file_source.rotation.formers import Former, Formers, file_of
+from rocketconnect_sdk.errors import PermanentError
+
+_EMPTIED_SECONDS = 10.0
+"""A copy of a file that is whole is held for so long after it grew last: who rotates by copies empties the file then."""
+_COMPARED = 1000
+"""A new file is compared with so many that begin alike, the newest ones."""
+
+
+class Copies:
+    """Tells copies.
+
+    Args:
+        formers: What is known of what files held.
+        paths: Where files are now, by their inodes.
+        compression: The option.
+        lines: How many lines tell a file from others.
+        follow: Files are looked at for longer; otherwise nothing is waited for.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        formers: Formers,
+        paths: Mapping[int, Path],
+        compression: str,
+        lines: int,
+        *,
+        follow: bool,
+        clock: Callable[[], float],
+    ) -> None:
+        self._formers = formers
+        self._paths = paths
+        self._compression = compression
+        self._lines = lines
+        self._follow = follow
+        self._clock = clock
+        self._seen: dict[int, tuple[int, float]] = {}
+
+    def original_of(self, content: Content, path: Path) -> Former | None:
+        """The file that a new one is the copy of, when that holds its content no more: reading goes on in the copy. Moves in it."""
+        file = file_of(content)
+        for former in self._beginning_as(content):
+            if former.file == file or not former.is_held_by(content, self._lines):
+                continue
+            there = self._paths.get(former.inode)
+            if self._is_packed(path, former) if there is None else not self._holds(there, former):
+                return former
+        return None
+
+    def may_be_emptied(self, content: Content, path: Path) -> bool:
+        """Whether a new file is a copy, or the beginning of one, of a file that is whole and may be emptied at any moment."""
+        size = content.stored_size
+        if not self._follow or not isinstance(content, Plain) or not size:
+            return False
+        if not any(self._begins(there, content, size) for there in self._named_before(path, content)):
+            return False
+        now = self._clock()
+        known, since = self._seen.get(content.inode, (-1, now))
+        if known != size:
+            self._seen[content.inode] = size, now
+            return True
+        return now - since < _EMPTIED_SECONDS
+
+    def seek(self, former: Former, beside: Path) -> Path | None:
+        """The file in a directory that holds what one held which was emptied or replaced; also that one under another name."""
+        for path in _like_named(beside):
+            if path.stat().st_ino == former.inode and path != beside:
+                return path
+            if path.stat().st_ino != former.inode and self._holds(path, former):
+                return path
+        return None
+
+    def _beginning_as(self, content: Content) -> Iterator[Former]:
+        head = head_of(content.head(HEAD_BYTES), self._lines, whole=True)
+        return iter(()) if head is None else islice(self._formers.beginning(head), _COMPARED)
+
+    def _named_before(self, path: Path, copy: Content) -> Iterator[Path]:
+        """Files that were read and begin alike, whose copy has such a name."""
+        for former in self._beginning_as(copy):
+            there = self._paths.get(former.inode)
+            if there is None or former.inode == copy.inode or there.parent != path.parent:
+                continue
+            if path.name.startswith(there.stem) and len(path.name) > len(there.name):
+                yield there
+
+    def _begins(self, path: Path, copy: Plain, size: int) -> bool:
+        with suppress(OSError, PermanentError):
+            content = open_content(path, gzip=is_gzip(path, self._compression))
+            try:
+                at = max(0, size - SEEN_BYTES)
+                return content.head(SEEN_BYTES)[:size] == copy.head(SEEN_BYTES) and (
+                    bytes_between(content, at, size) == copy.between(at, size)
+                )
+            finally:
+                content.close()
+        return False
+
+    def _holds(self, path: Path, former: Former) -> bool:
+        with suppress(OSError, PermanentError):
+            content = open_content(path, gzip=is_gzip(path, self._compression))
+            try:
+                return former.is_held_by(content, self._lines)
+            finally:
+                content.close()
+        return False
+
+    def _is_packed(self, path: Path, former: Former) -> bool:
+        return is_gzip(path, self._compression) and former.path != "" and path.name.startswith(Path(former.path).name)
+
+
+def lost(path: Path, former: Former) -> str:
+    """What is told of a file that does not hold any more what was read of it, and of which no copy was found."""
+    here = quote(str(path.parent))
+    return (
+        f"{path} does not hold any more what was read of it up to byte {former.offset[0]}: it was emptied, written anew or "
+        f"replaced, and is read from its beginning. Lines that were written behind that byte before are missing, if there were "
+        f"any, and no copy of the file is in its directory. To look for one: `ls -lat {here}`. Lines of a copy from there on: "
+        f"`tail -c +{former.offset[0] + 1} COPY >> {quote(str(path))}` sends them. Where files are rotated, rename them (logrotate "
+        "without copytruncate): then nothing is missed"
+    )
+
+
+def _like_named(path: Path) -> list[Path]:
+    """The regular files beside a path whose names begin as its own does, it too."""
+    try:
+        with os.scandir(path.parent) as entries:
+            return [found for found in map(Path, entries) if found.name.startswith(path.stem) and is_readable_file(found)]
+    except OSError:
+        return []

@@ -1,0 +1,134 @@
+"""What files held before: each place to which one was read, with the content that it had there."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from connectors.file_source.content import Content
+from connectors.file_source.identity import HEAD_BYTES, Identity, head_of
+from connectors.file_source.rotation.fingerprint import Fingerprint, bytes_between, parsed
+from rocketconnect_sdk.record import Offset, Position
+from rocketconnect_sdk.resume import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """A file with the content of which something was read.
+
+    Attributes:
+        partition: Its source partition.
+        offset: Behind what was read of it.
+        fingerprint: Of what was read; None: a version before this one stored none.
+        path: Where it was; empty: not known.
+        turn: It is newer than those with a smaller one.
+    """
+
+    partition: str
+    offset: Offset
+    fingerprint: Fingerprint | None = None
+    path: str = ""
+    turn: int = 0
+
+    @property
+    def file(self) -> str:
+        """Which file it is, whatever it holds: device, inode and birth, as names of partitions have them."""
+        return self._identity.rpartition("-")[0]
+
+    @property
+    def head(self) -> str:
+        """How it began, as names of partitions have it."""
+        return self._identity.rpartition("-")[2]
+
+    @property
+    def inode(self) -> int:
+        """Its inode."""
+        return int(self._identity.split("-")[1], 16)
+
+    @property
+    def _identity(self) -> str:
+        return self.partition.rpartition("#")[2].rpartition("-")[0]
+
+    def is_held_by(self, content: Content, lines: int) -> bool:
+        """Whether a file holds what was read of this one. `lines`: as head_of has them. Moves in it."""
+        head = head_of(content.head(HEAD_BYTES), lines, whole=True)
+        if head is None or self.head != f"{head:08x}":
+            return False
+        if self.fingerprint is not None:
+            return self.fingerprint.fits(content)
+        end = self.offset[0]
+        before = bytes_between(content, end - 1, end)
+        return before == b"\n" or (len(self.offset) > 1 and before != b"")
+
+    def note(self) -> Mapping[str, JSON]:
+        """What is stored beside the offset."""
+        known: JSON = self.fingerprint.written() if self.fingerprint else None
+        return {"fingerprint": known, "path": self.path, "turn": self.turn}
+
+
+def file_of(content: Content) -> str:
+    """Which file it is, as Former.file has it."""
+    return str(Identity(content.device, content.inode, content.born_ns, 0)).rpartition("-")[0]
+
+
+@dataclass(slots=True)
+class Formers:
+    """All of them, by their partitions: from stored positions, and from this run. There may be many thousands."""
+
+    _all: dict[str, Former] = field(default_factory=dict)
+    _by_head: dict[str, set[str]] = field(default_factory=dict)
+    _by_place: dict[str, set[str]] = field(default_factory=dict)
+    """Their partitions by what files they are, and by their paths."""
+    _last_turn: int = 0
+
+    @classmethod
+    def stored(cls, positions: Mapping[str, Position]) -> "Formers":
+        """Those of stored positions, old ones too."""
+        found = cls()
+        for partition, position in positions.items():
+            identity, _, generation = partition.rpartition("#")[2].rpartition("-")
+            if identity.count("-") == 3 and generation.isdecimal() and position.offset > (0,):
+                path, turn = position.resume.get("path"), position.resume.get("turn")
+                found.keep(
+                    Former(
+                        partition,
+                        position.offset,
+                        parsed(position.resume),
+                        path if isinstance(path, str) else "",
+                        turn if isinstance(turn, int) else 0,
+                    )
+                )
+        return found
+
+    def keep(self, former: Former) -> None:
+        """Reading of a file has come to a place."""
+        known = self._all.get(former.partition)
+        self._all[former.partition] = former
+        self._last_turn = max(self._last_turn, former.turn)
+        if known is None:
+            self._by_head.setdefault(former.head, set()).add(former.partition)
+            self._by_place.setdefault(former.file, set()).add(former.partition)
+        if known is None or known.path != former.path:
+            if known is not None:
+                self._by_place[known.path].discard(former.partition)
+            self._by_place.setdefault(former.path, set()).add(former.partition)
+
+    def next_turn(self, partition: str) -> int:
+        """The turn of a partition: its own, or that behind all others."""
+        known = self._all.get(partition)
+        return known.turn if known else 1 + self._last_turn
+
+    def fingerprint(self, partition: str, offset: Offset) -> Fingerprint | None:
+        """That which belongs to a place; None: none is known, or it is of another place, as of one that people set."""
+        known = self._all.get(partition)
+        return known.fingerprint if known and known.fingerprint and known.fingerprint.last[1] <= offset[0] else None
+
+    def beginning(self, head: int) -> Iterator[Former]:
+        """Those that began so, the newest first, and of those the ones of which most was read."""
+        return self._sorted(self._by_head.get(f"{head:08x}", ()))
+
+    def at(self, *places: str) -> Iterator[Former]:
+        """Those that are one of these files (file_of), or were at one of these paths, in the same order."""
+        return self._sorted({partition for place in places for partition in self._by_place.get(place, ())})
+
+    def _sorted(self, partitions: Iterable[str]) -> Iterator[Former]:
+        found = [self._all[partition] for partition in partitions]
+        return iter(sorted(found, key=lambda former: (former.turn, former.offset), reverse=True))
