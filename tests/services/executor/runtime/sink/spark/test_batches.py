@@ -65,7 +65,7 @@ engine = DataFrameEngine(task, session, "test", ["value"])
 for rows in (10, 20_000, 70_000):
     kept = []
     for _ in range(8):
-        engine._hand_over(pa.table({"value": [f"{number:0130d}" for number in range(rows)]}), None)
+        engine._hand_over(task, pa.table({"value": [f"{number:0130d}" for number in range(rows)]}), None)
         kept.append(sum(isinstance(each, JavaObject) for each in gc.get_objects()))
     print(rows, kept[-1] - kept[1])
 engine.close()
