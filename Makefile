@@ -33,7 +33,7 @@ run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 	@$(VENV)/rocketconnect up
 
 # Two workers share a machine of two cores: more of them slow each other's Java down.
-PYTEST := $(VENV)/python -m pytest --numprocesses 2
+PYTEST := $(VENV)/python -m pytest --numprocesses 3
 # Types take longest of what is checked besides; tests wait for servers, and leave them the time.
 BESIDE := scripts/beside '$(MAKE) --no-print-directory types proto-check'
 

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, settings
 from bench.measuring.guarded import acl
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from tests import examples, free_ports
+from tests.run_folder import run_folder
 from tests.servers.mariadb import Mariadb, MariadbFailed
 from tests.servers.postgres import Postgres, PostgresFailed
+from tests.servers.rocketmq import QUIET, SHARED_ROCKETMQ, RocketMQ, shared
 
 _ACL = acl("root", "root-secret")
-# A broker writes the wheel of delayed messages once a second, a fifth of what it costs while it is idle; no test sends any.
-_QUIET = {"timerFlushIntervalMs": "600000"}
 
 # How long a machine takes says nothing about what is tested.
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -39,8 +39,8 @@ def pytest_configure() -> None:
     os.environ.setdefault("ROCKETCONNECT_READ_ROOTS", "/")
     os.environ.setdefault("ROCKETCONNECT_WRITE_ROOTS", "/")
     os.environ.setdefault("ROCKETCONNECT_DEAD_LETTER_TOPICS", "*")
-    # Spark's Java processes of tests live for a minute: what the best compiler costs them they never get back.
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    # Java processes of tests live for a minute: what the best compiler costs them they never get back.
+    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -54,11 +54,10 @@ class RocketMQFactory(Protocol):
 
 
 @pytest.fixture(scope="session")
-def rocketmq(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedRocketMQ]:
-    """One real name server and broker for the whole session, with the embedded default's settings."""
-    server = EmbeddedRocketMQ(tmp_path_factory.mktemp("rocketmq"), broker_settings=_QUIET)
-    with _running(server):
-        yield server
+def rocketmq(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[RocketMQ]:
+    """One real name server and broker for all workers, with the embedded default's settings: topics have names of their own."""
+    with shared(run_folder(request.config, tmp_path_factory) / SHARED_ROCKETMQ) as running:
+        yield running
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +67,7 @@ def rocketmq_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rocke
 
         def start(broker_settings: Mapping[str, str], system_properties: Mapping[str, str] | None = None) -> EmbeddedRocketMQ:
             folder = tmp_path_factory.mktemp("rocketmq")
-            told = {**_QUIET, **broker_settings}
+            told = {**QUIET, **broker_settings}
             server = EmbeddedRocketMQ(folder, broker_settings=told, system_properties=system_properties)
             running.enter_context(_running(server))
             return server

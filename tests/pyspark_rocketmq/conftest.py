@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pyspark_rocketmq.settings import GROUP
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message
+from tests.servers.rocketmq import RocketMQ
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -58,7 +58,7 @@ def _dotted(options: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
-def topic(rocketmq: EmbeddedRocketMQ) -> Iterator[Topic]:
+def topic(rocketmq: RocketMQ) -> Iterator[Topic]:
     """An empty one."""
     with Client(rocketmq.name_server, group=GROUP) as client:
         yield Topic(spark_session(), client, rocketmq.name_server)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketmq_remoting.client import Client
+from tests.servers.rocketmq import RocketMQ
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "pyspark.ipynb"
 
@@ -18,7 +18,7 @@ NOTEBOOK = Path(__file__).parents[2] / "examples" / "pyspark.ipynb"
 @pytest.mark.rocketmq
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
-def test_each_cell_says_what_it_shows(rocketmq: EmbeddedRocketMQ, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_cell_says_what_it_shows(rocketmq: RocketMQ, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAME_SERVERS", rocketmq.name_server)
     spark_session()  # which the notebook gets
     with Client(rocketmq.name_server) as client:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketmq_remoting import Client, MessageQueue, encode_batch
+from tests.servers.rocketmq import RocketMQ
 
 
 @pytest.fixture(scope="session")
-def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
+def client(rocketmq: RocketMQ) -> Iterator[Client]:
     """A client of the session's broker."""
     with Client(rocketmq.name_server, timeout=10) as made:
         yield made

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketmq_remoting import (
     MAX_BATCH_BYTES,
     MAX_BATCH_MESSAGES,
@@ -31,6 +30,7 @@ from rocketmq_remoting import (
     encode_properties,
 )
 from rocketmq_remoting.connections.clock import boot_seconds
+from tests.servers.rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 
@@ -238,7 +238,7 @@ def test_raw_properties_are_sent_as_they_are(client: Client, new_topic: TopicMak
     assert client.pull(queue, 0).messages[1].properties.items() >= {"uid": "c1", "offset": "17"}.items()
 
 
-def test_the_first_name_server_may_be_down(rocketmq: EmbeddedRocketMQ) -> None:
+def test_the_first_name_server_may_be_down(rocketmq: RocketMQ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         closed = f"127.0.0.1:{listener.getsockname()[1]}"
     with Client(f"{closed};{rocketmq.name_server}") as client:
@@ -266,7 +266,7 @@ def test_an_access_key_needs_its_secret() -> None:
         Client("127.0.0.1:9876", access_key="key")
 
 
-def test_a_closed_client_says_so(rocketmq: EmbeddedRocketMQ) -> None:
+def test_a_closed_client_says_so(rocketmq: RocketMQ) -> None:
     client = Client(rocketmq.name_server)
     client.topics()
     client.close()

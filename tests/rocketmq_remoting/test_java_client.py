@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_kit.java.find import find_javac
 from rocketmq_remoting import Client, Compression, Message, MessageQueue, PullStream
+from tests.servers.rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 
@@ -36,7 +36,7 @@ class JavaPeer:
 
     java: Path
     classes: Path
-    rocketmq: EmbeddedRocketMQ
+    rocketmq: RocketMQ
 
     def run(self, *arguments: str) -> str:
         done = subprocess.run(
@@ -75,7 +75,7 @@ class JavaPeer:
 
 
 @pytest.fixture(scope="session")
-def java(rocketmq: EmbeddedRocketMQ, tmp_path_factory: pytest.TempPathFactory) -> JavaPeer:
+def java(rocketmq: RocketMQ, tmp_path_factory: pytest.TempPathFactory) -> JavaPeer:
     classes = tmp_path_factory.mktemp("java")
     javac = find_javac().resolve()
     subprocess.run(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketmq_remoting import Client, Message, MessageQueue, encode_batch
 from tests.rocketmq_admin import admin_tool
+from tests.servers.rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 
@@ -18,14 +18,14 @@ Admin = Callable[..., str]
 
 
 @pytest.fixture
-def admin(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> Admin:
+def admin(rocketmq: RocketMQ, tmp_path: Path) -> Admin:
     """Run a command of RocketMQ's admin tool and return what it prints."""
 
     return partial(admin_tool, rocketmq.jars, rocketmq.name_server, tmp_path)
 
 
 @pytest.mark.slow
-def test_consumer_progress_shows_the_lag_of_a_group(rocketmq: EmbeddedRocketMQ, new_topic: TopicMaker, admin: Admin) -> None:
+def test_consumer_progress_shows_the_lag_of_a_group(rocketmq: RocketMQ, new_topic: TopicMaker, admin: Admin) -> None:
     (queue,) = new_topic()
     group = f"group_{queue.topic}"
     with Client(rocketmq.name_server) as client:
@@ -57,7 +57,7 @@ def test_a_message_is_found_by_its_unique_key_and_by_its_business_key(client: Cl
 
 
 @pytest.mark.slow
-def test_a_closed_client_is_no_longer_shown(rocketmq: EmbeddedRocketMQ, new_topic: TopicMaker, admin: Admin) -> None:
+def test_a_closed_client_is_no_longer_shown(rocketmq: RocketMQ, new_topic: TopicMaker, admin: Admin) -> None:
     (queue,) = new_topic()
     group = f"group_{queue.topic}"
     with Client(rocketmq.name_server) as client:

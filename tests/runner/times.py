@@ -19,8 +19,10 @@ import pytest
 from _pytest.reports import TestReport
 from _pytest.terminal import TerminalReporter
 
+from tests.run_folder import run_folder
 from tests.runner.spent import budgets
 from tests.runner.spent.costs import Cost, written
+from tests.servers import rocketmq
 
 _PROPERTY = "rocketconnect-cost"
 _AROUND = "rocketconnect-around"
@@ -113,11 +115,17 @@ class _Table:
         for path, (seconds, processor) in sorted(by_file.items(), key=lambda item: -item[1][0])[:_SLOWEST]:
             terminal.write_line(f"{seconds:8.1f} {processor:8.1f}  {path}")
 
+    def _of_rocketmq(self) -> float:
+        # pytest tells nobody else where the folder of a run is.
+        factory: pytest.TempPathFactory = self._config._tmp_path_factory  # type: ignore[attr-defined]
+        return rocketmq.spent(run_folder(self._config, factory) / rocketmq.SHARED_ROCKETMQ)
+
     def _show_budgets(self, terminal: TerminalReporter) -> None:
         given = budgets.read(self._config.rootpath)
         used = budgets.used_by_folder(self._costs, given)
         terminal.section("processor seconds of the fast tier, by folder (tests/budgets.toml)")
-        for line in budgets.table(used, given, self.around):
+        around = {"around the tests: to start, to collect, to report": self.around, "RocketMQ of all workers": self._of_rocketmq()}
+        for line in budgets.table(used, given, around):
             terminal.write_line(line.text, red=line.is_over, bold=line.is_over)
 
 

@@ -16,6 +16,7 @@ import pytest
 from rocketconnect_cli.embedded import DataDirectoryInUse, EmbeddedRocketMQ, StartFailed, probe
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
 from rocketmq_remoting import Client, encode_batch
+from tests.conftest import RocketMQFactory
 from tests.ended import pid_ended
 
 pytestmark = pytest.mark.rocketmq
@@ -37,6 +38,11 @@ def server(tmp_path: Path) -> Iterator[EmbeddedRocketMQ]:
     made = EmbeddedRocketMQ(tmp_path / "data")
     yield made
     made.kill()
+
+
+@pytest.fixture(scope="module")
+def running(rocketmq_factory: RocketMQFactory) -> EmbeddedRocketMQ:
+    return rocketmq_factory({})
 
 
 def _owner(data_dir: Path) -> subprocess.Popen[str]:
@@ -154,17 +160,17 @@ def test_two_started_at_the_same_moment_run_side_by_side(tmp_path: Path) -> None
             second.kill()
 
 
-def test_a_data_directory_has_one_owner(rocketmq: EmbeddedRocketMQ) -> None:
-    with pytest.raises(DataDirectoryInUse, match=str(rocketmq.data_dir)):
-        EmbeddedRocketMQ(rocketmq.data_dir).start()
-    assert rocketmq.is_ready()
+def test_a_data_directory_has_one_owner(running: EmbeddedRocketMQ) -> None:
+    with pytest.raises(DataDirectoryInUse, match=str(running.data_dir)):
+        EmbeddedRocketMQ(running.data_dir).start()
+    assert running.is_ready()
 
 
-def test_only_replication_listens_beyond_loopback(rocketmq: EmbeddedRocketMQ) -> None:
-    broker_port = int(rocketmq.broker.rpartition(":")[2])
+def test_only_replication_listens_beyond_loopback(running: EmbeddedRocketMQ) -> None:
+    broker_port = int(running.broker.rpartition(":")[2])
     listening = {
         (connection.laddr.ip.removeprefix("::ffff:"), connection.laddr.port)
-        for process in rocketmq.processes.values()
+        for process in running.processes.values()
         for connection in psutil.Process(process.pid).net_connections()
         if connection.status == psutil.CONN_LISTEN
     }

@@ -53,8 +53,8 @@ def used_by_folder(tests: Mapping[str, Cost], given: Mapping[str, float]) -> dic
     return dict(used)
 
 
-def table(used: Mapping[str, float], given: Mapping[str, float], around: float) -> Iterator[Line]:
-    """Each folder that ran tests, the one that is over most first; what was used around the tests; the total."""
+def table(used: Mapping[str, float], given: Mapping[str, float], around: Mapping[str, float]) -> Iterator[Line]:
+    """Each folder that ran tests, the one that is over most first; what was used around the tests, and for what; the total."""
     yield Line(f"{'budget':>8} {'used':>8} {'over':>8}")
     allowed = {folder: given[folder] for folder in used if folder in given}
     for folder in sorted(used, key=lambda folder: (allowed.get(folder, -math.inf) - used[folder], folder)):
@@ -63,7 +63,8 @@ def table(used: Mapping[str, float], given: Mapping[str, float], around: float) 
             yield Line(f"{'none':>8} {used[folder]:8.1f} {'':8}  {folder}: NO BUDGET, give it one in {FILE}", is_over=True)
         else:
             yield Line(f"{budget:8.0f} {used[folder]:8.1f} {over:+8.1f}  {folder}{': OVER' if over > 0 else ''}", is_over=over > 0)
-    yield Line(f"{'':8} {around:8.1f} {'':8}  around the tests: to start, to collect, to report")
+    for what, seconds in around.items():
+        yield Line(f"{'':8} {seconds:8.1f} {'':8}  {what}")
     budget, total = sum(allowed.values()), sum(used.values())
     over = total - budget
     yield Line(f"{budget:8.0f} {total:8.1f} {over:+8.1f}  all tests{': OVER' if over > 0 else ''}", is_over=over > 0)

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketmq_remoting import Client, encode_batch
 from services.executor.contract.answers import PositionsChecked, PositionsResolved, PositionsUnknown
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import CheckPositions, GivenPosition, ResolvePositions
 from services.executor.host.jobs import positions as places
+from tests.servers.rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 
@@ -17,7 +17,7 @@ CONFIG = {"connector.class": "file_lines", "engine": "native", "filename": "/out
 
 
 @pytest.fixture(scope="module")
-def queue(rocketmq: EmbeddedRocketMQ) -> Iterator[str]:
+def queue(rocketmq: RocketMQ) -> Iterator[str]:
     """Five messages."""
     with Client(rocketmq.name_server) as client:
         client.create_topic("placed", queues=1)
@@ -27,20 +27,20 @@ def queue(rocketmq: EmbeddedRocketMQ) -> Iterator[str]:
         yield f"placed/{made.broker}/0"
 
 
-def asked(rocketmq: EmbeddedRocketMQ, partition: str, *offset: int, resume: str = "") -> list[tuple[str, str]]:
+def asked(rocketmq: RocketMQ, partition: str, *offset: int, resume: str = "") -> list[tuple[str, str]]:
     order = CheckPositions(CONFIG, {partition: GivenPosition(list(offset), resume)}, Endpoints(rocketmq.name_server, ""))
     answer = places.check(order)
     assert isinstance(answer, PositionsChecked)
     return [(problem.reason, problem.fix) for problem in answer.problems]
 
 
-def test_offsets_from_the_beginning_to_the_end_are_possible_and_no_others(rocketmq: EmbeddedRocketMQ, queue: str) -> None:
+def test_offsets_from_the_beginning_to_the_end_are_possible_and_no_others(rocketmq: RocketMQ, queue: str) -> None:
     assert asked(rocketmq, queue, 0) == asked(rocketmq, queue, 5) == []
     assert asked(rocketmq, queue, 6) == [("is beyond the end of the queue, which is [5]", "Give one from [0] to [5].")]
     assert asked(rocketmq, queue, -1) == [("is below the beginning of the queue, which is [0]", "Give one from [0] to [5].")]
 
 
-def test_what_is_no_queue_no_offset_or_no_resume_is_told(rocketmq: EmbeddedRocketMQ, queue: str) -> None:
+def test_what_is_no_queue_no_offset_or_no_resume_is_told(rocketmq: RocketMQ, queue: str) -> None:
     assert asked(rocketmq, "placed/b/7", 0) == [("is no queue of the topics placed", f"Name one of: {queue}.")]
     assert [reason for reason, _ in asked(rocketmq, queue, 1, 2)] == ["is no offset of a queue"]
     assert [reason for reason, _ in asked(rocketmq, queue, 1, resume='{"marks": 7}')] == [
@@ -48,7 +48,7 @@ def test_what_is_no_queue_no_offset_or_no_resume_is_told(rocketmq: EmbeddedRocke
     ]
 
 
-def test_the_ends_are_those_of_the_queue(rocketmq: EmbeddedRocketMQ, queue: str) -> None:
+def test_the_ends_are_those_of_the_queue(rocketmq: RocketMQ, queue: str) -> None:
     for to, offset in (("earliest", 0), ("latest", 5), (0.0, 0), (4e9, 5)):
         answer = places.resolve(ResolvePositions(CONFIG, to, [], [], Endpoints(rocketmq.name_server, "")))
         assert isinstance(answer, PositionsResolved)

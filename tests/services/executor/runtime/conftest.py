@@ -18,7 +18,6 @@ import pytest
 from rocketconnect.position.v1 import position_service_pb2 as wire
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_kit.clock import boot_seconds
 from rocketconnect_kit.tethered import tethered
 from rocketconnect_sdk.plugins.loader import catalogue
@@ -36,6 +35,7 @@ from services.executor.runtime.task import meter
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
 from tests import free_ports
+from tests.servers.rocketmq import RocketMQ
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -367,7 +367,7 @@ BATCH_TOPIC = pytest.mark.parametrize("tasks", ["batch", pytest.param("normal", 
 
 @pytest.fixture
 def tasks(
-    rocketmq: EmbeddedRocketMQ, positions: PositionProcess, tmp_path: Path, plugins: None, request: pytest.FixtureRequest
+    rocketmq: RocketMQ, positions: PositionProcess, tmp_path: Path, plugins: None, request: pytest.FixtureRequest
 ) -> Iterator[Tasks]:
     made = Tasks(rocketmq.name_server, positions.address, tmp_path, topic_type=getattr(request, "param", "normal"))
     yield made

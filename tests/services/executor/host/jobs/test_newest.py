@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
 from rocketconnect_sdk.converters.text import StringConverter
 from rocketconnect_sdk.errors import Problem
@@ -21,6 +20,7 @@ from services.executor.contract.questions import CheckConnector
 from services.executor.host.jobs import newest
 from services.executor.host.jobs.newest import SECONDS
 from services.executor.host.jobs.plugins import check
+from tests.servers.rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 TOMBSTONE = b"-"
@@ -28,7 +28,7 @@ PACKED = Rows(*array_of([{"n": 1}], struct([("n", Schema(Type.INT64))])), offset
 
 
 @pytest.fixture(scope="module")
-def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
+def client(rocketmq: RocketMQ) -> Iterator[Client]:
     with Client(rocketmq.name_server) as made:
         yield made
 
@@ -54,7 +54,7 @@ def checked(name_server: str, topics: str, folder: Path, **options: str) -> Chec
     )
 
 
-def test_the_options_that_are_proposed_are_right(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+def test_the_options_that_are_proposed_are_right(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
     filled(client, "newest-books", *(b'{"year":%d}' % year for year in range(1900, 1950)), TOMBSTONE)
     found = checked(rocketmq.name_server, "newest-books,newest-nobody-made", tmp_path)
     (problem,) = found.problems
@@ -72,7 +72,7 @@ def of_rows(found: Checked) -> list[Problem]:
     return [each for each in found.warnings if each.key != "errors.tolerance"]
 
 
-def test_a_converter_that_cannot_read_what_is_there_is_refused(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+def test_a_converter_that_cannot_read_what_is_there_is_refused(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
     filled(client, "newest-packed", PACKED, PACKED)
     for options in ({}, {"value_converter": "json"}, {"columns": "n:int64"}):
         (problem,) = checked(rocketmq.name_server, "newest-packed", tmp_path, **options).problems
@@ -88,7 +88,7 @@ def test_a_converter_that_cannot_read_what_is_there_is_refused(rocketmq: Embedde
     "options", [{"format": "text"}, {"format": "jsonlines"}, {"connector_class": "file_lines", "format": "text"}]
 )
 def test_a_sink_of_lines_is_warned_of_messages_that_it_cannot_read(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path, options: dict[str, str]
+    rocketmq: RocketMQ, client: Client, tmp_path: Path, options: dict[str, str]
 ) -> None:
     filled(client, f"newest-lines-{len(str(options))}", PACKED)
 
@@ -110,7 +110,7 @@ def test_a_sink_of_lines_is_warned_of_messages_that_it_cannot_read(
     ],
 )
 def test_a_table_of_one_column_of_text_is_made_by_no_sink_in_silence(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path, sink: dict[str, str]
+    rocketmq: RocketMQ, client: Client, tmp_path: Path, sink: dict[str, str]
 ) -> None:
     placed = {key: str(tmp_path / value) if value == "out" else value for key, value in sink.items()}
     filled(client, "newest-typed", PACKED)
@@ -132,16 +132,14 @@ def test_a_table_of_one_column_of_text_is_made_by_no_sink_in_silence(
     assert told("newest-nobody-made")[0] == "columns"
 
 
-def test_types_are_proposed_of_more_than_the_newest_few_messages(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
-) -> None:
+def test_types_are_proposed_of_more_than_the_newest_few_messages(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
     filled(client, "newest-many", b'{"price":1.5}', *[b'{"price":2}'] * 300)
     (problem,) = checked(rocketmq.name_server, "newest-many", tmp_path).problems
     assert problem.fix == "Set columns=price:double."
 
 
 def test_where_there_is_no_room_for_all_the_newest_of_each_queue_are_looked_at(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rocketmq: RocketMQ, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(newest, "_BYTES", 1 << 20)
     old = b'{"old":"%b"}' % os.urandom(50_000).hex().encode()
@@ -152,7 +150,7 @@ def test_where_there_is_no_room_for_all_the_newest_of_each_queue_are_looked_at(
 
 
 def test_topics_without_messages_and_brokers_that_are_away_refuse_nothing(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rocketmq: RocketMQ, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     filled(client, "newest-empty")
     found = checked(rocketmq.name_server, "newest-empty", tmp_path, value_converter="json")
@@ -165,7 +163,7 @@ def test_topics_without_messages_and_brokers_that_are_away_refuse_nothing(
     assert time.monotonic() - began < SECONDS + 60
 
 
-def test_a_sink_that_is_to_infer_its_columns_is_told_them(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+def test_a_sink_that_is_to_infer_its_columns_is_told_them(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
     filled(client, "newest-infer", b'{"year":1999}')
     (problem,) = checked(rocketmq.name_server, "newest-infer", tmp_path, columns="infer").problems
     assert (problem.key, problem.value, problem.fix) == ("columns", "infer", "Set columns=year:int64.")
@@ -174,7 +172,7 @@ def test_a_sink_that_is_to_infer_its_columns_is_told_them(rocketmq: EmbeddedRock
     assert problem.fix.startswith("Write name:type, separated by commas")
 
 
-def test_columns_that_no_message_has_are_refused(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+def test_columns_that_no_message_has_are_refused(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
     filled(client, "newest-absent", b'{"year":1999}')
     (problem,) = checked(rocketmq.name_server, "newest-absent", tmp_path, columns="yeer").problems
     assert (problem.key, problem.value, problem.fix) == ("columns", "yeer", "Set columns=year:int64.")
@@ -183,7 +181,7 @@ def test_columns_that_no_message_has_are_refused(rocketmq: EmbeddedRocketMQ, cli
 
 
 def test_topics_of_different_tables_are_told_with_their_columns_before_a_record_is_written(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+    rocketmq: RocketMQ, client: Client, tmp_path: Path
 ) -> None:
     other = Rows(*array_of([{"name": "x"}], struct([("name", Schema(Type.STRING))])), offsets_of([(1,)])).pack()
     filled(client, "newest-numbers", PACKED)
@@ -205,7 +203,7 @@ def test_topics_of_different_tables_are_told_with_their_columns_before_a_record_
     assert checked(rocketmq.name_server, "newest-numbers", tmp_path, value_converter="arrow", **dropping).warnings == []
 
 
-def test_transforms_are_tried_on_what_the_converter_reads(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+def test_transforms_are_tried_on_what_the_converter_reads(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
     filled(client, "newest-changed", *[b'{"year":"1999"}'] * 4, b'{"year":"soon"}', TOMBSTONE)
     json = {"connector_class": "stdout", "format": "text", "value_converter": "json", "value_converter_schemas_enable": "false"}
 
@@ -225,7 +223,7 @@ def test_transforms_are_tried_on_what_the_converter_reads(rocketmq: EmbeddedRock
 
 
 def test_a_converter_with_a_defect_refuses_nothing(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rocketmq: RocketMQ, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def decode(self: object, data: bytes) -> None:
         raise ZeroDivisionError(data)
@@ -238,7 +236,7 @@ def test_a_converter_with_a_defect_refuses_nothing(
 
 
 def test_a_topic_that_is_not_there_is_told_with_the_one_of_nearly_the_same_name(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+    rocketmq: RocketMQ, client: Client, tmp_path: Path
 ) -> None:
     filled(client, "newest-payments-1", b"x")
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketmq_remoting import Client, Message, MessageQueue
@@ -14,12 +13,13 @@ from services.executor.contract.answers import Peeked
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import AtOffset, AtPlaces, AtTime, PeekTopic
 from services.executor.host.jobs.peek import peek
+from tests.servers.rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 
 
 @pytest.fixture(scope="module")
-def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
+def client(rocketmq: RocketMQ) -> Iterator[Client]:
     with Client(rocketmq.name_server) as made:
         yield made
 
@@ -27,7 +27,7 @@ def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
 Start = AtOffset | AtTime | AtPlaces | None
 
 
-def seen(rocketmq: EmbeddedRocketMQ, topic: str, start: Start = None, messages: int = 10, queue: str = "", **config: str) -> Peeked:
+def seen(rocketmq: RocketMQ, topic: str, start: Start = None, messages: int = 10, queue: str = "", **config: str) -> Peeked:
     named = {key.replace("__", "."): value for key, value in config.items()}
     return peek(PeekTopic(topic, named, messages, queue, start, 5.0, Endpoints(rocketmq.name_server, "")))
 
@@ -54,7 +54,7 @@ def filled(client: Client, topic: str, queues: int = 2, count: int = 10) -> list
     return found
 
 
-def test_the_last_messages_of_all_queues_are_shown_oldest_first(rocketmq: EmbeddedRocketMQ, client: Client) -> None:
+def test_the_last_messages_of_all_queues_are_shown_oldest_first(rocketmq: RocketMQ, client: Client) -> None:
     filled(client, "peek-last")
     answer = seen(rocketmq, "peek-last", messages=3)
     assert sorted(map(str, values(answer))) == ["7", "8", "9"]
@@ -63,7 +63,7 @@ def test_the_last_messages_of_all_queues_are_shown_oldest_first(rocketmq: Embedd
     assert sorted(answer.next.values()) == [5, 5]
 
 
-def test_what_comes_is_shown_once_from_where_an_answer_ended(rocketmq: EmbeddedRocketMQ, client: Client) -> None:
+def test_what_comes_is_shown_once_from_where_an_answer_ended(rocketmq: RocketMQ, client: Client) -> None:
     queues = filled(client, "peek-on")
     answer = seen(rocketmq, "peek-on", messages=1)
     assert values(seen(rocketmq, "peek-on", AtPlaces(answer.next))) == []
@@ -76,7 +76,7 @@ def test_what_comes_is_shown_once_from_where_an_answer_ended(rocketmq: EmbeddedR
     assert sorted(map(str, found)) == ["10", "11", "12"]
 
 
-def test_messages_are_shown_from_an_offset_a_time_and_of_one_queue(rocketmq: EmbeddedRocketMQ, client: Client) -> None:
+def test_messages_are_shown_from_an_offset_a_time_and_of_one_queue(rocketmq: RocketMQ, client: Client) -> None:
     queues = filled(client, "peek-from")
     assert values(seen(rocketmq, "peek-from", AtOffset(3), queue="1")) == ["7", "9"]
     assert values(seen(rocketmq, "peek-from", AtOffset(99))) == []
@@ -90,9 +90,7 @@ def test_messages_are_shown_from_an_offset_a_time_and_of_one_queue(rocketmq: Emb
     assert "peek-from" in problem.fix
 
 
-def test_messages_are_converted_and_those_that_can_not_be_are_shown_with_the_reason(
-    rocketmq: EmbeddedRocketMQ, client: Client
-) -> None:
+def test_messages_are_converted_and_those_that_can_not_be_are_shown_with_the_reason(rocketmq: RocketMQ, client: Client) -> None:
     (queue,) = filled(client, "peek-json", queues=1, count=0)
     client.send(queue, Message(b'{"id": 1}', properties={"connect-ext-h": "1", "RCPOS": "uid-1|3|orders.csv|0|17.4"}))
     client.send(queue, Message(b"no json"))
@@ -110,7 +108,7 @@ def test_messages_are_converted_and_those_that_can_not_be_are_shown_with_the_rea
     assert values(seen(rocketmq, "peek-json")) == ['{"id": 1}', "no json", "base64:/wA="]
 
 
-def test_packed_messages_are_shown_row_by_row_without_a_converter(rocketmq: EmbeddedRocketMQ, client: Client) -> None:
+def test_packed_messages_are_shown_row_by_row_without_a_converter(rocketmq: RocketMQ, client: Client) -> None:
     (queue,) = filled(client, "peek-packed", queues=1, count=0)
     schema = struct([("id", Schema(Type.INT64))])
     packed = Rows(*array_of([{"id": 1}, {"id": 2}], schema), offsets_of([(0,), (1,)])).pack()
@@ -125,11 +123,11 @@ def test_packed_messages_are_shown_row_by_row_without_a_converter(rocketmq: Embe
     assert str(values(seen(rocketmq, "peek-packed", AtOffset(1), messages=1, value__converter="bytes"))[0]).startswith("base64:")
 
 
-def test_all_that_is_wrong_with_the_converters_is_told_and_secrets_are_references(rocketmq: EmbeddedRocketMQ) -> None:
+def test_all_that_is_wrong_with_the_converters_is_told_and_secrets_are_references(rocketmq: RocketMQ) -> None:
     answer = seen(rocketmq, "peek-json", value__converter="jsn", rocketmq__secret__key="literal", rocketmq__access__key="u", x="1")
     assert {problem.key for problem in answer.problems} == {"value.converter", "rocketmq.secret.key", "x"}
     assert "'literal'" not in str(answer)
 
 
-def test_a_topic_that_is_not_there_is_not_there(rocketmq: EmbeddedRocketMQ) -> None:
+def test_a_topic_that_is_not_there_is_not_there(rocketmq: RocketMQ) -> None:
     assert seen(rocketmq, "peek-nobody").is_missing

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from starlette.responses import Response
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.rows import Rows, offsets_of
 from rocketconnect_sdk.converters.arrow import ArrowConverter
@@ -20,18 +19,19 @@ from services.executor.contract.questions import PreviewConnector
 from services.executor.host.jobs.preview import preview
 from tests.registry.server import TestRegistry, running
 from tests.registry.store import Held
+from tests.servers.rocketmq import RocketMQ
 from tests.services.executor.configured import CAST, PLAIN, SKIP
 
 pytestmark = pytest.mark.rocketmq
 
 
 @pytest.fixture(scope="module")
-def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
+def client(rocketmq: RocketMQ) -> Iterator[Client]:
     with Client(rocketmq.name_server) as made:
         yield made
 
 
-def shown(rocketmq: EmbeddedRocketMQ, config: dict[str, str], records: int = 10, seconds: float = 3.0) -> Previewed:
+def shown(rocketmq: RocketMQ, config: dict[str, str], records: int = 10, seconds: float = 3.0) -> Previewed:
     return preview(PreviewConnector("orders", config, records, seconds, Endpoints(rocketmq.name_server, "")))
 
 
@@ -49,8 +49,7 @@ def csv(tmp_path: Path, text: str) -> dict[str, str]:
     return {**made, **PLAIN, **CAST, **SKIP, "transforms": "types,skip"}
 
 
-def test_of_a_source_each_step_is_shown_and_nothing_is_written(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
-    before = client.topics()
+def test_of_a_source_each_step_is_shown_and_nothing_is_written(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
     answer = shown(rocketmq, csv(tmp_path, "id,name\n1,a\n2,b\nx,c\n"))
     assert (answer.plugin, answer.problems, answer.trouble) == ("file_source", [], "")
     assert steps(answer) == [
@@ -68,10 +67,10 @@ def test_of_a_source_each_step_is_shown_and_nothing_is_written(rocketmq: Embedde
     assert read is not None
     assert [field["field"] for field in json.loads(read.schema)["fields"]] == ["id", "name"]
     assert read.topic == "never-made"
-    assert client.topics() == before
+    assert "never-made" not in client.topics()
 
 
-def test_no_more_records_are_shown_than_were_asked_for(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+def test_no_more_records_are_shown_than_were_asked_for(rocketmq: RocketMQ, tmp_path: Path) -> None:
     config = csv(tmp_path, "id,name\n" + "".join(f"{number},n\n" for number in range(500)))
     answer = shown(rocketmq, config, records=3)
     assert [record.steps[0].record.value for record in answer.records if record.steps[0].record] == [
@@ -79,7 +78,7 @@ def test_no_more_records_are_shown_than_were_asked_for(rocketmq: EmbeddedRocketM
     ]
 
 
-def test_what_a_source_can_not_read_is_shown_with_its_reason(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+def test_what_a_source_can_not_read_is_shown_with_its_reason(rocketmq: RocketMQ, tmp_path: Path) -> None:
     path = tmp_path / "in.txt"
     path.write_bytes(b"good\n\xff\xfe\n")
     config = {"connector.class": "file_source", "filename": str(path), "topic": "never-made"}
@@ -90,7 +89,7 @@ def test_what_a_source_can_not_read_is_shown_with_its_reason(rocketmq: EmbeddedR
 
 
 def test_of_a_sink_the_last_messages_are_shown_and_its_target_is_not_touched(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+    rocketmq: RocketMQ, client: Client, tmp_path: Path
 ) -> None:
     client.create_topic("previewed", queues=1)
     (queue,) = client.queues("previewed")
@@ -116,9 +115,7 @@ def test_of_a_sink_the_last_messages_are_shown_and_its_target_is_not_touched(
     assert not out.exists()
 
 
-def test_of_a_sink_with_a_query_its_result_is_shown_behind_the_records(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
-) -> None:
+def test_of_a_sink_with_a_query_its_result_is_shown_behind_the_records(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
     client.create_topic("previewed-query", queues=1)
     (queue,) = client.queues("previewed-query")
     bodies = [f'{{"id": "{number}", "n": "{number if number != 8 else "x"}", "at": {number * 1000}}}' for number in range(10)]
@@ -151,7 +148,7 @@ def test_of_a_sink_with_a_query_its_result_is_shown_behind_the_records(
     assert not (tmp_path / "state").exists()
 
 
-def test_rows_of_packed_messages_are_shown_by_themselves(rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path) -> None:
+def test_rows_of_packed_messages_are_shown_by_themselves(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
     client.create_topic("packed-previewed", queues=1)
     (queue,) = client.queues("packed-previewed")
     schema = struct([("id", Schema(Type.INT64)), ("name", STRING)])
@@ -167,7 +164,7 @@ def test_rows_of_packed_messages_are_shown_by_themselves(rocketmq: EmbeddedRocke
 
 
 def test_a_row_that_a_source_would_pack_is_shown_as_a_row_and_a_packed_message_by_its_size(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+    rocketmq: RocketMQ, client: Client, tmp_path: Path
 ) -> None:
     path = tmp_path / "in.csv"
     path.write_text("id,name\n1,a\n")
@@ -184,7 +181,7 @@ def test_a_row_that_a_source_would_pack_is_shown_as_a_row_and_a_packed_message_b
     assert read[1] == ("read", '{"id": 1}')
 
 
-def test_of_a_direct_connector_its_source_and_transforms_are_shown(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+def test_of_a_direct_connector_its_source_and_transforms_are_shown(rocketmq: RocketMQ, tmp_path: Path) -> None:
     path, out = tmp_path / "in.csv", tmp_path / "out.txt"
     path.write_text("id\n7\n")
     config = {
@@ -200,13 +197,13 @@ def test_of_a_direct_connector_its_source_and_transforms_are_shown(rocketmq: Emb
     assert not out.exists()
 
 
-def test_a_wrong_configuration_is_told_and_nothing_is_shown(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+def test_a_wrong_configuration_is_told_and_nothing_is_shown(rocketmq: RocketMQ, tmp_path: Path) -> None:
     answer = shown(rocketmq, {**csv(tmp_path, "id\n1\n"), "transforms.types.spec": "id:nothing", "format": "x"})
     assert sorted(problem.key for problem in answer.problems) == ["format", "transforms.types.spec"]
     assert answer.records == []
 
 
-def test_where_there_is_nothing_nothing_is_shown_and_nobody_waits_for_ever(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+def test_where_there_is_nothing_nothing_is_shown_and_nobody_waits_for_ever(rocketmq: RocketMQ, tmp_path: Path) -> None:
     config = {"connector.class": "file_lines", "engine": "native", "topics": "no-such-topic", "filename": str(tmp_path / "o")}
     assert shown(rocketmq, config) == Previewed("file_lines", [], [], "")
     path = tmp_path / "empty.txt"
@@ -236,7 +233,7 @@ def registered(tmp_path: Path, registry: TestRegistry) -> dict[str, str]:
 
 
 def test_a_message_with_a_registered_schema_is_shown_and_its_schema_is_not_registered(
-    rocketmq: EmbeddedRocketMQ, registry: TestRegistry, tmp_path: Path
+    rocketmq: RocketMQ, registry: TestRegistry, tmp_path: Path
 ) -> None:
     config = registered(tmp_path, registry)
     first, second = steps(shown(rocketmq, config))
@@ -248,7 +245,7 @@ def test_a_message_with_a_registered_schema_is_shown_and_its_schema_is_not_regis
 
 
 def test_what_the_registry_would_not_take_is_shown_with_its_reason(
-    rocketmq: EmbeddedRocketMQ, registry: TestRegistry, tmp_path: Path
+    rocketmq: RocketMQ, registry: TestRegistry, tmp_path: Path
 ) -> None:
     registry.store.register("never-made-value", Held("AVRO", '"string"'))
     told = steps(shown(rocketmq, registered(tmp_path, registry)))
@@ -256,7 +253,7 @@ def test_what_the_registry_would_not_take_is_shown_with_its_reason(
     assert all("not compatible with what is there" in str(of[-1][1]) for of in told)
 
 
-def test_a_registry_that_is_away_is_told_and_asked_once(rocketmq: EmbeddedRocketMQ, registry: TestRegistry, tmp_path: Path) -> None:
+def test_a_registry_that_is_away_is_told_and_asked_once(rocketmq: RocketMQ, registry: TestRegistry, tmp_path: Path) -> None:
     registry.fault = Response("", 503)
     told = steps(shown(rocketmq, registered(tmp_path, registry)))
     assert [of[1] for of in told] == [("types", '{"id": 1}'), ("types", '{"id": 2}')]
@@ -265,13 +262,12 @@ def test_a_registry_that_is_away_is_told_and_asked_once(rocketmq: EmbeddedRocket
 
 
 def test_of_a_sink_whose_topics_have_nothing_yet_what_its_source_would_send_is_shown_as_the_sink_gets_it(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+    rocketmq: RocketMQ, client: Client, tmp_path: Path
 ) -> None:
     rows = csv(tmp_path, "id,name\n1,a\n2,b\nx,c\n3,d\n")
     del rows["value.converter.schemas.enable"]
     source = {**rows, "topic": "preview-of-nothing", "value.converter": "arrow"}
     sink = {"connector.class": "stdout", "topics": "preview-of-nothing", "value.converter": "arrow"}
-    before = client.topics()
 
     def follow(given: dict[str, str], records: int = 10) -> Previewed:
         order = PreviewConnector("out", sink, records, 10.0, Endpoints(rocketmq.name_server, ""), given)
@@ -290,11 +286,11 @@ def test_of_a_sink_whose_topics_have_nothing_yet_what_its_source_would_send_is_s
     wrong = follow({**source, "filename": str(tmp_path / "nowhere"), "follow": "maybe"})
     assert wrong.trouble.startswith("the configuration of the source is wrong: ")
     assert follow({}).records == []
-    assert client.topics() == before
+    assert not {"preview-of-nothing", "another"} & set(client.topics())
 
 
 def test_what_is_in_the_topics_of_a_sink_is_shown_before_what_a_source_would_send(
-    rocketmq: EmbeddedRocketMQ, client: Client, tmp_path: Path
+    rocketmq: RocketMQ, client: Client, tmp_path: Path
 ) -> None:
     topic = "preview-of-something"
     client.create_topic(topic, queues=1)
@@ -305,7 +301,7 @@ def test_what_is_in_the_topics_of_a_sink_is_shown_before_what_a_source_would_sen
     assert [each[0] for each in steps(answer)] == [("message", "there")]
 
 
-def test_no_schema_is_registered_for_a_preview_of_a_sink(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> None:
+def test_no_schema_is_registered_for_a_preview_of_a_sink(rocketmq: RocketMQ, tmp_path: Path) -> None:
     registry = {"value.converter": "avro", "value.converter.schema.registry.url": "http://127.0.0.1:1"}
     rows = csv(tmp_path, "id,name\n2,b\n")
     del rows["value.converter.schemas.enable"]

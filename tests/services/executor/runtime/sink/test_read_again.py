@@ -4,19 +4,19 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.runtime.rocketmq.source_marks import Stamper
 from services.executor.runtime.sink.read_again import marks_before, messages
+from tests.servers.rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 COUNT = 5_000
 
 
 @pytest.fixture(scope="module")
-def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
+def client(rocketmq: RocketMQ) -> Iterator[Client]:
     with Client(rocketmq.name_server, timeout=10) as client:
         yield client
 

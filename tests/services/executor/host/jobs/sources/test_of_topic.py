@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from connectors.file_source import FileSource
-from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk.columns.rows import Rows, array_of, offsets_of
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config
@@ -18,6 +17,7 @@ from services.executor.contract.questions import CheckConnector, Neighbour
 from services.executor.host.jobs import newest
 from services.executor.host.jobs.newest import SECONDS
 from services.executor.host.jobs.plugins import check
+from tests.servers.rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 NUMBERS = struct([("n", Schema(Type.INT64, optional=True))])
@@ -28,7 +28,7 @@ ENVELOPE = (
 
 
 @pytest.fixture(scope="module")
-def client(rocketmq: EmbeddedRocketMQ) -> Iterator[Client]:
+def client(rocketmq: RocketMQ) -> Iterator[Client]:
     with Client(rocketmq.name_server) as made:
         yield made
 
@@ -65,7 +65,7 @@ class Checking:
 
 
 @pytest.fixture
-def checking(rocketmq: EmbeddedRocketMQ, tmp_path: Path) -> Checking:
+def checking(rocketmq: RocketMQ, tmp_path: Path) -> Checking:
     return Checking(rocketmq.name_server, tmp_path)
 
 
