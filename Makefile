@@ -32,7 +32,7 @@ demo-lake: setup ## Move the same rows into tables of Delta Lake and Iceberg, ch
 run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 	@$(VENV)/rocketconnect up
 
-# Two workers share a machine of two cores: more of them slow each other's Java down.
+# One more than cores: tests wait for servers a third of their time.
 PYTEST := $(VENV)/python -m pytest --numprocesses 3
 # Types take longest of what is checked besides; tests wait for servers, and leave them the time.
 BESIDE := scripts/beside '$(MAKE) --no-print-directory types proto-check'
