@@ -18,7 +18,7 @@ from tests import examples, free_ports
 from tests.run_folder import run_folder
 from tests.servers.mariadb import Mariadb, MariadbFailed
 from tests.servers.postgres import Postgres, PostgresFailed
-from tests.servers.rocketmq import QUIET, SHARED_ROCKETMQ, RocketMQ, shared
+from tests.shared_rocketmq import FOLDER, QUIET, RocketMQ, shared
 
 _ACL = acl("root", "root-secret")
 
@@ -56,7 +56,7 @@ class RocketMQFactory(Protocol):
 @pytest.fixture(scope="session")
 def rocketmq(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[RocketMQ]:
     """One real name server and broker for all workers, with the embedded default's settings: topics have names of their own."""
-    with shared(run_folder(request.config, tmp_path_factory) / SHARED_ROCKETMQ) as running:
+    with shared(run_folder(request.config, tmp_path_factory) / FOLDER) as running:
         yield running
 
 

@@ -20,7 +20,7 @@ from rocketconnect_kit.tethered import tethered
 from rocketmq_remoting import Client
 from tests import free_ports
 from tests.ended import ended
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.e2e
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))

@@ -10,7 +10,7 @@ from pyspark_rocketmq.settings import GROUP
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -9,7 +9,7 @@ import pytest
 
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketmq_remoting.client import Client
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 NOTEBOOK = Path(__file__).parents[2] / "examples" / "pyspark.ipynb"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from rocketmq_remoting import Client, MessageQueue, encode_batch
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 
 @pytest.fixture(scope="session")

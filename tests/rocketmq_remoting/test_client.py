@@ -30,7 +30,7 @@ from rocketmq_remoting import (
     encode_properties,
 )
 from rocketmq_remoting.connections.clock import boot_seconds
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 

@@ -11,7 +11,7 @@ import pytest
 
 from rocketconnect_kit.java.find import find_javac
 from rocketmq_remoting import Client, Compression, Message, MessageQueue, PullStream
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 

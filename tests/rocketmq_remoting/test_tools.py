@@ -9,7 +9,7 @@ import pytest
 
 from rocketmq_remoting import Client, Message, MessageQueue, encode_batch
 from tests.rocketmq_admin import admin_tool
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 

@@ -19,10 +19,10 @@ import pytest
 from _pytest.reports import TestReport
 from _pytest.terminal import TerminalReporter
 
+from tests import shared_rocketmq
 from tests.run_folder import run_folder
 from tests.runner.spent import budgets
 from tests.runner.spent.costs import Cost, written
-from tests.servers import rocketmq
 
 _PROPERTY = "rocketconnect-cost"
 _AROUND = "rocketconnect-around"
@@ -118,7 +118,7 @@ class _Table:
     def _of_rocketmq(self) -> float:
         # pytest tells nobody else where the folder of a run is.
         factory: pytest.TempPathFactory = self._config._tmp_path_factory  # type: ignore[attr-defined]
-        return rocketmq.spent(run_folder(self._config, factory) / rocketmq.SHARED_ROCKETMQ)
+        return shared_rocketmq.spent(run_folder(self._config, factory) / shared_rocketmq.FOLDER)
 
     def _show_budgets(self, terminal: TerminalReporter) -> None:
         given = budgets.read(self._config.rootpath)

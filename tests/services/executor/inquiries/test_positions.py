@@ -9,7 +9,7 @@ from services.executor.contract.answers import PositionsChecked, PositionsResolv
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import CheckPositions, GivenPosition, ResolvePositions
 from services.executor.host.jobs import positions as places
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 

@@ -35,7 +35,7 @@ from services.executor.runtime.task import meter
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
 from tests import free_ports
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

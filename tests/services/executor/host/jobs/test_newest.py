@@ -20,7 +20,7 @@ from services.executor.contract.questions import CheckConnector
 from services.executor.host.jobs import newest
 from services.executor.host.jobs.newest import SECONDS
 from services.executor.host.jobs.plugins import check
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 TOMBSTONE = b"-"

@@ -13,7 +13,7 @@ from services.executor.contract.answers import Peeked
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.questions import AtOffset, AtPlaces, AtTime, PeekTopic
 from services.executor.host.jobs.peek import peek
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 

@@ -19,8 +19,8 @@ from services.executor.contract.questions import PreviewConnector
 from services.executor.host.jobs.preview import preview
 from tests.registry.server import TestRegistry, running
 from tests.registry.store import Held
-from tests.servers.rocketmq import RocketMQ
 from tests.services.executor.configured import CAST, PLAIN, SKIP
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 

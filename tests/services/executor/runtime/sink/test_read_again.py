@@ -9,7 +9,7 @@ from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.runtime.rocketmq.source_marks import Stamper
 from services.executor.runtime.sink.read_again import marks_before, messages
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 COUNT = 5_000

@@ -17,7 +17,7 @@ from services.executor.contract.questions import CheckConnector, Neighbour
 from services.executor.host.jobs import newest
 from services.executor.host.jobs.newest import SECONDS
 from services.executor.host.jobs.plugins import check
-from tests.servers.rocketmq import RocketMQ
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 NUMBERS = struct([("n", Schema(Type.INT64, optional=True))])

@@ -1,4 +1,4 @@
-"""One real RocketMQ for all processes of a test run: `python -m tests.servers.rocketmq FOLDER` keeps it while somebody uses it.
+"""One real RocketMQ for all processes of a test run: `python -m tests.shared_rocketmq FOLDER` keeps it while somebody uses it.
 
 A broker costs 8 s of a processor to start, and a tenth of one while it runs: each worker of pytest-xdist would pay that.
 """
@@ -17,9 +17,9 @@ from pathlib import Path
 
 QUIET: Mapping[str, str] = {"timerFlushIntervalMs": "600000"}
 """A broker writes the wheel of delayed messages once a second, a fifth of what it costs while it is idle; no test sends any."""
-SHARED_ROCKETMQ = "rocketmq"
+FOLDER = "rocketmq"
 """The name of its folder within that of a run."""
-_ROOT = Path(__file__).parents[2]
+_ROOT = Path(__file__).parents[1]
 _START_SECONDS = 120.0
 _END_SECONDS = 20.0
 _POLL_SECONDS = 0.05
@@ -83,7 +83,7 @@ def _told(folder: Path) -> Path:
 def _have_it_kept(folder: Path) -> None:
     log = folder / "log"
     with log.open("wb") as output:
-        command = [sys.executable, "-m", "tests.servers.rocketmq", str(folder)]
+        command = [sys.executable, "-m", "tests.shared_rocketmq", str(folder)]
         # Not of the terminal's group: those who use it end first when Ctrl-C is pressed.
         keeper = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=_ROOT, start_new_session=True
