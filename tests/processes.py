@@ -22,7 +22,8 @@ class Fleet:
         folder: For their data and logs.
         name_server: Of RocketMQ.
         told: Further settings of all, by variable.
-        told_each: Further settings of some, by their kind.
+        told_each: Further settings of some, by their names.
+        executors: How many there are: "executor", "executor-2" and so on. All others are named by their kind.
     """
 
     def __init__(
@@ -31,11 +32,13 @@ class Fleet:
         name_server: str,
         told: Mapping[str, str] | None = None,
         told_each: Mapping[str, Mapping[str, str]] | None = None,
+        executors: int = 1,
     ) -> None:
         stores = {kind: free_ports.choose() for kind in topology.STORES}
-        chosen = topology.Ports(free_ports.choose(), free_ports.choose(), stores, (free_ports.choose(),))
+        of_executors = tuple(free_ports.choose() for _ in range(executors))
+        chosen = topology.Ports(free_ports.choose(), free_ports.choose(), stores, of_executors)
         self.services = {
-            service.kind: service
+            "executor" if service.name == "executor-1" else service.name: service
             for service in topology.services(
                 chosen, data=folder / "data", name_server=name_server, spark_classes=spark_folder(), extra=told
             )
@@ -47,27 +50,27 @@ class Fleet:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         (folder / "data").mkdir()
 
-    def start(self, kind: str) -> None:
-        service = self.services[kind]
-        with (self.folder / f"{kind}.log").open("ab") as log:
-            self.processes[kind] = subprocess.Popen(
-                tethered([COMMAND, "serve", kind]),
-                env={**os.environ, **service.environment, **self._told.get(kind, {})},
+    def start(self, name: str) -> None:
+        service = self.services[name]
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self.processes[name] = subprocess.Popen(
+                tethered([COMMAND, "serve", service.kind]),
+                env={**os.environ, **service.environment, **self._told.get(name, {})},
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
 
-    def kill(self, kind: str) -> None:
-        self.processes[kind].kill()
-        self.processes[kind].wait()
+    def kill(self, name: str) -> None:
+        self.processes[name].kill()
+        self.processes[name].wait()
 
     def stop(self) -> dict[str, int]:
         """Drains all, tasks first; their exit codes."""
-        for kind in sorted(self.processes, key=lambda kind: topology.STAGES[kind]):
-            self.processes[kind].terminate()
-            self.processes[kind].wait(60)
-        return {kind: process.returncode for kind, process in self.processes.items()}
+        for name in sorted(self.processes, key=lambda name: topology.STAGES[self.services[name].kind]):
+            self.processes[name].terminate()
+            self.processes[name].wait(60)
+        return {name: process.returncode for name, process in self.processes.items()}
 
 
 def wait_until(true: Callable[[], bool], seconds: float) -> None:

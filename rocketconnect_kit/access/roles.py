@@ -57,6 +57,7 @@ _WRITE = frozenset(
         "config.v1.ConfigService/PreviewConnector",
         "config.v1.ConfigService/VerifyConnector",
         "config.v1.ConfigService/ReloadPlugins",
+        "config.v1.ConfigService/CreateReplay",
         "keystore.v1.KeystoreService/SetSecret",
         "keystore.v1.KeystoreService/DeleteSecret",
         "position.v1.PositionService/AlterPositions",
@@ -70,6 +71,7 @@ _WRITE = frozenset(
         "cluster.v1.ClusterService/UndrainWorker",
         "deadletter.v1.DeadletterService/DiscardDeadLetters",
         "deadletter.v1.DeadletterService/EditDeadLetter",
+        "deadletter.v1.DeadletterService/ChooseReplay",
         "deadletter.v1.DeadletterService/ReplayDeadLetters",
     }
 )
@@ -78,6 +80,7 @@ _WORKER = frozenset(
         "config.v1.ConfigService/ReportPlugins",
         "config.v1.ConfigService/TakeCleanup",
         "config.v1.ConfigService/ReportCleanup",
+        "config.v1.ConfigService/FinishReplay",
         "keystore.v1.KeystoreService/ReadSealedSecret",
         "position.v1.PositionService/OpenTask",
         "position.v1.PositionService/CommitPositions",

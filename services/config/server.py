@@ -19,6 +19,7 @@ from services.config.feed import ChangeFeed
 from services.config.keystore.service import KeystoreService, seal_anew
 from services.config.keystore.store import SecretStore
 from services.config.predecessors.warning import GrpcPositions, Predecessors
+from services.config.replays.others import GrpcOthers
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.config.validation.executors import GrpcExecutors
@@ -46,7 +47,8 @@ async def _main(settings: ConfigSettings) -> int:
     # A SQLite file has one writer, this process; behind PostgreSQL other replicas write too.
     feed = ChangeFeed(store.sequence if engine.dialect.name == "postgresql" else None)
     positions = GrpcPositions(settings)
-    service = ConfigService(store, executors, feed, Predecessors(store, positions, executors))
+    others = GrpcOthers(settings)
+    service = ConfigService(store, executors, feed, Predecessors(store, positions, executors), others)
     secrets = SecretStore(engine, now=lambda: time.time_ns() // 1_000)
     keys = Keys.read(settings.keystore_keys) if settings.keystore_keys else None
     keystore = KeystoreService(secrets, keys, store, executors)
@@ -64,7 +66,7 @@ async def _main(settings: ConfigSettings) -> int:
                 add_services,
                 settings,
                 health={"store": partial(database.check, engine)},
-                on_stop=[executors.close, positions.close],
+                on_stop=[executors.close, positions.close, others.close],
             )
     finally:
         engine.dispose()

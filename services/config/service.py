@@ -8,17 +8,23 @@ from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceService
 from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 
 from rocketconnect_kit import pages
+from rocketconnect_kit.access.current import IDENTITY
 from rocketconnect_kit.access.gate import check_worker
-from rocketconnect_kit.errors import FieldProblem, ServiceError
+from rocketconnect_kit.access.roles import Role
+from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, FieldProblem, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.letters.replays import PLUGIN
 from services.config import checks, wire
 from services.config.checks import refuse_same
 from services.config.domain import Connector, ConnectorType, WantedState, Worker
 from services.config.feed import ChangeFeed
 from services.config.predecessors.warning import Predecessors
+from services.config.replays import orders
+from services.config.replays.others import Others
+from services.config.rows import not_found
 from services.config.signature import Signature, shortened_reason, signature, signature_problems
 from services.config.store import ConfigStore
 from services.config.validation.executors import (
@@ -46,8 +52,11 @@ _log = get_logger(__name__)
 class ConfigService(ConfigServiceServicer):
     """See config_service.proto for what each RPC promises. Errors of the domain pass through to the kit's interceptor."""
 
-    def __init__(self, store: ConfigStore, executors: Executors, feed: ChangeFeed, predecessors: Predecessors) -> None:
+    def __init__(
+        self, store: ConfigStore, executors: Executors, feed: ChangeFeed, predecessors: Predecessors, others: Others
+    ) -> None:
         self._store = store
+        self._others = others
         self._executors = executors
         self._verdicts = Verdicts(store, executors, predecessors)
         self._feed = feed
@@ -271,6 +280,42 @@ class ConfigService(ConfigServiceServicer):
         _log.info("cleanup of a deleted connector reported", uid=request.connector_uid, outcome=str(outcome), cause=why)
         return pb.ReportCleanupResponse()
 
+    async def CreateReplay(self, request: pb.CreateReplayRequest, context: ServicerContext) -> pb.CreateReplayResponse:
+        """Create the connector that sends letters again; the same request finds what it has created."""
+        order = request.order
+        checks.refuse([*orders.problems(request), *checks.name_problems(order.connector), *signature_problems(order.author, "")])
+        failed = await asyncio.to_thread(self._store.get, order.connector)
+        made = orders.draft(failed, request)
+        there = caller(context)
+        by = signature(order.author, "", proved=there.proved, address=there.address)
+        try:
+            if await asyncio.to_thread(self._store.answered, made) is None:
+                verdict = await self._verdicts.checked(made.name, made.config)
+                await self._feed.write(self._store.create, made, verdict.type, by, verdict.targets, verdict.reads)
+                _log.info("replay created", connector=made.name, of=failed.name)
+                await self._others.tell(failed.uid, orders.told(made, request.count, _ordered_by(order.author, by)))
+        except AlreadyExists:
+            # Another choice of letters for the same request: what was chosen first stands.
+            _log.info("replay is there already", connector=made.name, of=failed.name)
+        return pb.CreateReplayResponse(replay=made.name)
+
+    async def FinishReplay(self, request: pb.FinishReplayRequest, context: ServicerContext) -> pb.FinishReplayResponse:
+        """Delete a replay that is done, for the worker that holds its task."""
+        given = {"worker_id": request.worker_id, "connector_uid": request.connector_uid}
+        checks.refuse([problem for field, value in given.items() for problem in checks.token_problems(field, value)])
+        if check_worker(request.worker_id):
+            await self._others.check_holder(request)
+        replay = await asyncio.to_thread(self._store.get, request.connector)
+        if replay.uid != request.connector_uid:
+            raise not_found(request.connector)
+        if replay.config.get(CLASS.key) != PLUGIN:
+            message = f"connector {replay.name!r} is no replay of dead letters; only people delete it"
+            raise FailedPrecondition("NOT_A_REPLAY", message, connector=replay.name)
+        by = Signature("rocketconnect", reason="the replay is done")
+        await self._feed.write(self._store.delete, replay.name, replay.etag, by)
+        _log.info("replay is done and deleted", connector=replay.name, uid=replay.uid, worker=request.worker_id)
+        return pb.FinishReplayResponse()
+
     async def ReportPlugins(self, request: pb.ReportPluginsRequest, context: ServicerContext) -> pb.ReportPluginsResponse:
         """Store what an executor offers."""
         check_worker(request.worker_id)
@@ -332,6 +377,12 @@ class ConfigService(ConfigServiceServicer):
             _log.warning("executor did not reload its plugins", worker=worker.worker_id, cause=error.message)
             return None
         return worker.worker_id
+
+
+def _ordered_by(said: str, by: Signature) -> str:
+    """Return who ordered something, for the log of a connector: of what a service passes on, whom it names."""
+    who = IDENTITY.get()
+    return said if said and who is not None and who.role is Role.SERVICE else str(by)
 
 
 def _signature(request: _SignedRequest, context: ServicerContext) -> Signature:

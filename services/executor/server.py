@@ -18,6 +18,7 @@ from rocketconnect.topic.v1.topic_service_pb2_grpc import add_TopicServiceServic
 
 from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.calls.in_turn import Channels
+from rocketconnect_kit.calls.signals import Signals
 from rocketconnect_kit.errors import Unavailable
 from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import load
@@ -51,7 +52,6 @@ from services.executor.worker.defect import end_broken
 from services.executor.worker.lifecycle import Policy
 from services.executor.worker.membership import Identity
 from services.executor.worker.predecessors import Predecessors
-from services.executor.worker.signals import Signals
 from services.executor.worker.worker import Worker
 
 NATIVE_HOSTS_PER_CORE = 16
@@ -165,7 +165,7 @@ class _Executor:
             lambda: self._plugins.names,
             HostPlanner(self._fresh, settings.plugin_seconds, StoredPositions(PositionServiceStub(self._channels["position"]))),
             partial(self._make_pool, worker_id),
-            Removal(ConfigServiceStub(self._channels["config"])).saw,
+            Removal(ConfigServiceStub(self._channels["config"]), worker_id).saw,
             Policy.within(StopLimits.within(settings.drain_seconds)),
         )
         config = ConfigServiceStub(self._channels["config"])

@@ -1,10 +1,12 @@
 """The RPCs of the executor service: ask a host, convert the answer."""
 
 from collections.abc import Callable
+from functools import partial
 
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceServicer
 
+from rocketconnect_kit.calls.signals import Own, Signals
 from rocketconnect_kit.errors import DeadlineExceeded, Unavailable
 from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_sdk.configuration.runtime_options import CLASS
@@ -23,7 +25,7 @@ from services.executor.contract.questions import (
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
 from services.executor.inquiries.plugins import Plugins
 from services.executor.inquiries.positions import Places
-from services.executor.worker.signals import Signals, tell_task
+from services.executor.worker.signals import tell_task
 from services.executor.worker.worker import Worker
 
 _OF_PREVIEW = 0.7
@@ -143,7 +145,9 @@ class ExecutorService(ExecutorServiceServicer):
 
     async def SignalConnector(self, request: pb.SignalConnectorRequest, context: ServicerContext) -> pb.SignalConnectorResponse:
         """Bring a signal to the executors that run the connector."""
-        return await self._signals.tell(self._begun(), request, self._signal_seconds(context))
+        worker = self._begun()
+        own = Own(worker.identity.worker_id, partial(tell_task, worker))
+        return await self._signals.tell(request, self._signal_seconds(context), own)
 
     async def SignalTask(self, request: pb.SignalTaskRequest, context: ServicerContext) -> pb.SignalTaskResponse:
         """Bring a signal to a task in one of the hosts."""

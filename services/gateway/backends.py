@@ -5,6 +5,7 @@ What executors serve goes to one of those that live: see `executors`.
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import grpc.aio
@@ -19,6 +20,7 @@ from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 from services.gateway import executors
+from services.gateway.orders.orders import Orders
 
 SERVICES = ("config", "position", "state", "cluster")
 _SERVED_BY = {"keystore": "config"}
@@ -46,6 +48,7 @@ class Backends:
         self._write_seconds = write_seconds
         self._channels = {name: channel(getattr(settings, f"{name}_address"), settings, service=name) for name in SERVICES}
         self._executors = executors.Executors(settings, self.workers)
+        self._orders = Orders(partial(self.unary, reads=False), self._channels, self._executors.channels, write_seconds)
         self._watches: set[grpc.aio.UnaryStreamCall[Message, Message]] = set()
 
     async def close(self) -> None:
@@ -66,7 +69,8 @@ class Backends:
         service = _service_of(method)
         seconds = self._read_seconds if reads else self._write_seconds
         if service in executors.PACKAGES:
-            return await self._executors.unary(method, request, seconds, reads=reads)
+            answered = await self._orders.carried_out(request)
+            return answered or await self._executors.unary(method, request, seconds, reads=reads)
         call = self._channels[service].unary_unary(
             _path(method),
             request_serializer=type(request).SerializeToString,

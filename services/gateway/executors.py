@@ -31,6 +31,9 @@ class Executors:
         settings: TLS.
         workers: Asks the cluster service for all workers; raises ServiceError.
         monotonic: The clock, in seconds.
+
+    Attributes:
+        channels: To executors.
     """
 
     def __init__(
@@ -41,13 +44,13 @@ class Executors:
     ) -> None:
         self._workers = workers
         self._monotonic = monotonic
-        self._channels = Channels(settings)
+        self.channels = Channels(settings)
         self._known: Sequence[str] = ()
         self._answered = ""
 
     async def close(self) -> None:
         """Close all channels."""
-        await self._channels.close()
+        await self.channels.close()
 
     async def unary(self, method: MethodDescriptor, request: Message, seconds: float, *, reads: bool) -> Message:
         """Return the answer of the first executor that gives one.
@@ -97,7 +100,7 @@ class Executors:
         return sorted(self._known, key=lambda address: address != self._answered)
 
     async def _ask(self, address: str, method: MethodDescriptor, request: Message, seconds: float) -> Message:
-        opened = await self._channels.to(address)
+        opened = await self.channels.to(address)
         call = opened.unary_unary(
             f"/{method.containing_service.full_name}/{method.name}",
             request_serializer=type(request).SerializeToString,

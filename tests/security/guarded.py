@@ -24,6 +24,7 @@ CALLERS = {
     "services": Role.SERVICE,
     "worker-0": Role.WORKER,
     "worker-1": Role.WORKER,
+    "worker-2": Role.WORKER,
     "worker-9": Role.WORKER,
     "alice": Role.WRITE,
     "bob": Role.READ,
@@ -33,9 +34,9 @@ SECRET_VARIABLE, SECRET = "REGISTRY_TOKEN", "what-the-registry-asks-for"
 
 
 class Guarded:
-    """Seven processes with tokens of their own."""
+    """Seven processes with tokens of their own, or more: each executor is a worker with a name."""
 
-    def __init__(self, folder: Path, name_server: str) -> None:
+    def __init__(self, folder: Path, name_server: str, executors: int = 1) -> None:
         self.folder = folder
         callers = folder / "callers"
         known = [line(name, role, self.token(name)) for name, role in CALLERS.items()]
@@ -47,13 +48,15 @@ class Guarded:
             "ROCKETCONNECT_TOKEN_FILE": str(folder / "services.token"),
         }
         # What it may is what an executor may, and in its own name.
-        worker = {
-            **topology.UNLESS_TOLD,
-            topology.SPARK_WARM: "false",
-            "ROCKETCONNECT_TOKEN_FILE": str(folder / "worker-1.token"),
-            SECRET_VARIABLE: SECRET,
+        worker = {**topology.UNLESS_TOLD, topology.SPARK_WARM: "false", SECRET_VARIABLE: SECRET}
+        workers = {
+            "executor" if number == 1 else f"executor-{number}": {
+                **worker,
+                "ROCKETCONNECT_TOKEN_FILE": str(folder / f"worker-{number}.token"),
+            }
+            for number in range(1, executors + 1)
         }
-        self.fleet = Fleet(folder, name_server, told, {"executor": worker})
+        self.fleet = Fleet(folder, name_server, told, workers, executors)
 
     @staticmethod
     def token(name: str) -> str:
@@ -72,11 +75,11 @@ class Guarded:
 
 
 @contextmanager
-def guarding(folder: Path, name_server: str) -> Iterator[Guarded]:
+def guarding(folder: Path, name_server: str, executors: int = 1) -> Iterator[Guarded]:
     """All of them, until the end of the block."""
-    made = Guarded(folder, name_server)
-    for kind in topology.SERVICES:
-        made.fleet.start(kind)
+    made = Guarded(folder, name_server, executors)
+    for name in made.fleet.services:
+        made.fleet.start(name)
     try:
         yield made
     finally:

@@ -17,6 +17,7 @@ from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
 from rocketconnect.config.v1 import config_service_pb2 as config
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 from rocketconnect.connector.v1 import connector_pb2 as connector
+from rocketconnect.deadletter.v1 import deadletter_service_pb2 as deadletter
 from rocketconnect.executor.v1 import executor_service_pb2 as executor
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceStub
 from rocketconnect.keystore.v1 import keystore_service_pb2 as keystore
@@ -37,6 +38,7 @@ from rocketconnect_kit.settings import ServiceSettings
 from rocketmq_remoting import Client, Message
 from tests.processes import wait_until
 from tests.security.guarded import SECRET, SECRET_VARIABLE, Guarded, guarding, printing, said
+from tests.services.executor.configured import PLAIN
 
 pytestmark = pytest.mark.e2e
 OWN, THIEF = "worker-1", "worker-9"
@@ -55,10 +57,10 @@ def call(made: Guarded, service: str, name: str, stub: Any, method: str, request
         return getattr(stub(channel), method)(request, timeout=20)
 
 
-def held(made: Guarded) -> cluster.Assignment:
-    """The one task that runs, as every worker may see it."""
+def held(made: Guarded, name: str = "stolen") -> cluster.Assignment:
+    """The one task of a connector, as every worker may see it."""
     answer = call(made, "cluster", THIEF, ClusterServiceStub, "ListAssignments", cluster.ListAssignmentsRequest())
-    [one] = [each for each in answer.assignments if each.connector == "stolen"]
+    [one] = [each for each in answer.assignments if each.connector == name and each.unit == cluster.UNIT_TASK]
     assert isinstance(one, cluster.Assignment)
     return one
 
@@ -192,6 +194,60 @@ def test_who_may_only_read_sees_messages_and_has_no_secret_used_and_nobody_conne
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_dead_letters_are_replayed_and_no_worker_orders_a_replay_or_ends_what_it_does_not_run(
+    guarded: Guarded, rocketmq: Any, tmp_path: Path
+) -> None:
+    wait_until(lambda: joined(guarded), 90)
+    with Client(rocketmq.name_server) as client:
+        for name in ("replayed", "replayed-dlq"):
+            client.create_topic(name, queues=1)
+        options = {
+            **PLAIN,
+            "connector.class": "file_lines",
+            "engine": "native",
+            "topics": "replayed",
+            "filename": str(tmp_path / "out.txt"),
+            "errors.tolerance": "all",
+            "errors.deadletterqueue.topic.name": "replayed-dlq",
+        }
+        with guarded.api("alice") as api:
+            body = {"name": "replayed", "config": options}
+            uid = api.request("POST", "/v1/connectors", body=body)["connector"]["uid"]
+        client.send(client.queues("replayed")[0], Message(b"? no json"))
+        wait_until(lambda: client.max_offset(client.queues("replayed-dlq")[0]) == 1, 90)
+    at = ["--token-file", str(guarded.folder / "alice.token"), "dlq"]
+    replayed = said(*at, "replay", "replayed", "--all", "-o", "json", "--url", guarded.fleet.rest)
+    assert json.loads(replayed)["sent"] == "1"
+
+    def names() -> set[str]:
+        with guarded.api("bob") as api:
+            return {each["name"] for each in api.pages("/v1/connectors", "connectors")}
+
+    # Who ran it has ended it.
+    wait_until(lambda: not any("-replay-" in name for name in names()), 90)
+    there = names()
+    order = deadletter.ReplayDeadLettersRequest(connector="replayed", all=True, request_id="x")
+    create = config.CreateReplayRequest(order=order, letters=["broker-a:0:0-1"], ends=["broker-a:0:0-1"])
+    finish = partial(config.FinishReplayRequest, connector="replayed", connector_uid=uid, task=0, generation=1, epoch=1)
+    mine = held(guarded, "replayed")
+    fenced = config.FinishReplayRequest(
+        worker_id=OWN, connector="replayed", connector_uid=uid, task=mine.task, generation=mine.generation, epoch=mine.epoch
+    )
+    attacks: list[tuple[str, str, Any, str]] = [
+        (OWN, "CreateReplay", create, "NOT_ALLOWED"),
+        (THIEF, "CreateReplay", create, "NOT_ALLOWED"),
+        (THIEF, "FinishReplay", finish(worker_id=OWN), "NOT_ALLOWED"),
+        (THIEF, "FinishReplay", finish(worker_id=THIEF), "NOT_ASSIGNED"),
+        (THIEF, "FinishReplay", config.FinishReplayRequest(worker_id=THIEF, connector_uid="made-up"), "NOT_ASSIGNED"),
+        # It runs this one, and it is no replay.
+        (OWN, "FinishReplay", fenced, "NOT_A_REPLAY"),
+        (OWN, "DeleteConnector", config.DeleteConnectorRequest(name="replayed"), "NOT_ALLOWED"),
+    ]
+    for who, method, request, reason in attacks:
+        assert guarded.refused("config", who, ConfigServiceStub, method, request) == reason, (who, method)
+    assert names() == there
 
 
 def test_an_executor_that_prints_all_that_it_is_sent_owns_nothing(guarded: Guarded, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Replays that are done are deleted, by the executor that ran their task: nobody has to wait for them."""
+"""Replays that are done end: the executor that runs their task says so, and the config service deletes them."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -9,16 +9,15 @@ from rocketconnect_kit.errors import NotFound, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.letters.replays import PLUGIN
 from services.executor.contract.assignment import Assigned
 from services.executor.contract.messages import TaskPulse
 from services.executor.contract.task import State
-from services.executor.deadletters.replay import PLUGIN
 
 if TYPE_CHECKING:
     from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 _SECONDS = 5.0
-_AUTHOR = "rocketconnect"
 
 _log = get_logger(__name__)
 
@@ -30,10 +29,12 @@ class Removal:
 
     Args:
         configs: The config service.
+        worker_id: The id of this worker.
     """
 
-    def __init__(self, configs: "ConfigServiceAsyncStub") -> None:
+    def __init__(self, configs: "ConfigServiceAsyncStub", worker_id: str) -> None:
         self._configs = configs
+        self._worker_id = worker_id
         self._under_way: dict[str, asyncio.Task[None]] = {}
 
     def saw(self, assigned: Assigned, pulse: TaskPulse) -> None:
@@ -42,14 +43,22 @@ class Removal:
         # The task counts the note that it is done as remaining, too, from the first that it says.
         is_done = pulse.state is State.IDLE and pulse.metrics.source_remaining == 0
         if is_done and assigned.config.get(CLASS.key) == PLUGIN and uid not in self._under_way:
-            task = self._under_way[uid] = asyncio.create_task(self._delete(assigned.connector), name=f"delete {assigned.connector}")
+            task = self._under_way[uid] = asyncio.create_task(self._finish(assigned), name=f"finish {assigned.connector}")
             task.add_done_callback(lambda _: self._under_way.pop(uid))
 
-    async def _delete(self, name: str) -> None:
-        request = config.DeleteConnectorRequest(name=name, author=_AUTHOR, reason="the replay is done")
+    async def _finish(self, assigned: Assigned) -> None:
+        name, key = assigned.connector, assigned.key
+        request = config.FinishReplayRequest(
+            worker_id=self._worker_id,
+            connector=name,
+            connector_uid=key.connector_uid,
+            task=key.task,
+            generation=assigned.generation,
+            epoch=assigned.epoch,
+        )
         try:
             with remote_errors():
-                await self._configs.DeleteConnector(request, timeout=_SECONDS)
+                await self._configs.FinishReplay(request, timeout=_SECONDS)
         except NotFound:
             return
         except ServiceError as error:

@@ -16,7 +16,6 @@ from rocketconnect.deadletter.v1.deadletter_service_pb2_grpc import DeadletterSe
 
 import rocketmq_remoting.errors as rocketmq
 from rocketconnect_kit.errors import (
-    AlreadyExists,
     DeadlineExceeded,
     FailedPrecondition,
     FieldProblem,
@@ -29,6 +28,7 @@ from rocketconnect_kit.serving.status import remote_errors
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.letters.dead_letters import KEY_PROPERTIES, REPLAY_TOPIC, DeadLetter, Spans, replay_topic
 from rocketconnect_sdk.letters.replay_notes import Done
+from rocketconnect_sdk.letters.replays import DEAD_LETTER_TOPIC
 from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.client import Client
@@ -41,7 +41,7 @@ from services.executor.deadletters.discard import ids_of, notes_of
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.named import check_named, invalid, named, one
 from services.executor.deadletters.packed import PackedLetters
-from services.executor.deadletters.replay import Replay, name_of, target
+from services.executor.deadletters.replay import Replay, failed_of, target
 from services.executor.runtime.rocketmq.queue_names import parse
 from services.executor.runtime.rocketmq.shared_client import SharedClient
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-TOPIC = "errors.deadletterqueue.topic.name"
 _SECONDS = 20.0
 """How long one request may look, when its caller gave no deadline."""
 _MARGIN_SECONDS = 1.0
@@ -163,27 +162,21 @@ class DeadletterService(DeadletterServiceServicer):
         self, request: pb.ReplayDeadLettersRequest, context: ServicerContext
     ) -> pb.ReplayDeadLettersResponse:
         """See the proto."""
-        check_named(request)
-        failed = await self._connector(request.connector)
-        topic = target(failed, request.to, self._allowed)
-
-        def choose(box: Box) -> tuple[Replay, Choice, Sequence[Found]]:
-            replay, choice = _chosen(box, failed, topic, request)
-            self._find(topic, make=request.create_topic)
-            first, _ = box.page(choice.spans, replay.wanted, 0, _OUTCOMES_TOLD, None) if request.dry_run else ((), None)
-            return replay, choice, first
-
-        replay, choice, first = await self._look(context, _topic(failed), choose)
-        answer = pb.ReplayDeadLettersResponse(topic=topic, count=choice.letters, cut=choice.cut, replayed=choice.replayed)
-        answer.unmade, answer.copies, answer.discarded = choice.unmade, choice.copies, choice.discarded
-        answer.outcomes.extend(await self._check.outcomes(failed, replay, first, context.time_remaining()))
-        if not request.dry_run and choice.letters:
-            answer.replay = name_of(failed.name, request.request_id or uuid.uuid4().hex)
-            by = caller(context).named(request.author)
-            await self._create(answer.replay, replay.config(failed.config), by)
-            letters = counted(choice.letters, "dead letter")
-            await self._journal.tell(failed.uid, [f"replay of {letters} to {topic} by {by}: {answer.replay}"])
+        chosen = await self._choose(request, context)
+        answer = chosen.answer
+        if not request.dry_run and answer.count:
+            order = pb.ReplayDeadLettersRequest()
+            order.CopyFrom(request)
+            order.request_id = request.request_id or uuid.uuid4().hex
+            order.author = caller(context).named(request.author)
+            create = config.CreateReplayRequest(order=order, letters=chosen.letters, ends=chosen.ends, count=answer.count)
+            with remote_errors():
+                answer.replay = (await self._configs.CreateReplay(create, timeout=_CREATE_SECONDS)).replay
         return answer
+
+    async def ChooseReplay(self, request: pb.ChooseReplayRequest, context: ServicerContext) -> pb.ChooseReplayResponse:
+        """See the proto."""
+        return await self._choose(request.order, context)
 
     async def DiscardDeadLetters(
         self, request: pb.DiscardDeadLettersRequest, context: ServicerContext
@@ -244,14 +237,22 @@ class DeadletterService(DeadletterServiceServicer):
         message = f"topic {topic!r} does not exist: create it, or let it be created with --create-topic (createTopic)"
         raise FailedPrecondition("REPLAY_TARGET_MISSING", message, topic=topic)
 
-    async def _create(self, name: str, made: Mapping[str, str], author: str) -> None:
-        # The name is of the request: the same request again finds what it has created, and chooses nothing anew.
-        try:
-            with remote_errors():
-                request = config.CreateConnectorRequest(name=name, config=made, request_id=name, author=author)
-                await self._configs.CreateConnector(request, timeout=_CREATE_SECONDS)
-        except AlreadyExists:
-            return
+    async def _choose(self, order: pb.ReplayDeadLettersRequest, context: ServicerContext) -> pb.ChooseReplayResponse:
+        check_named(order)
+        failed = await self._connector(order.connector)
+        topic = target(failed_of(failed), order.to, self._allowed)
+
+        def choose(box: Box) -> tuple[Replay, Choice, Sequence[Found]]:
+            replay, choice = _chosen(box, failed, topic, order)
+            self._find(topic, make=order.create_topic)
+            first, _ = box.page(choice.spans, replay.wanted, 0, _OUTCOMES_TOLD, None) if order.dry_run else ((), None)
+            return replay, choice, first
+
+        replay, choice, first = await self._look(context, _topic(failed), choose)
+        answer = pb.ReplayDeadLettersResponse(topic=topic, count=choice.letters, cut=choice.cut, replayed=choice.replayed)
+        answer.unmade, answer.copies, answer.discarded = choice.unmade, choice.copies, choice.discarded
+        answer.outcomes.extend(await self._check.outcomes(failed, replay, first, context.time_remaining()))
+        return pb.ChooseReplayResponse(answer=answer, letters=replay.ranges, ends=replay.end_ranges)
 
     async def _connector(self, name: str) -> connectors.Connector:
         with remote_errors():
@@ -287,33 +288,24 @@ class DeadletterService(DeadletterServiceServicer):
             raise FailedPrecondition("TOPIC_NOT_READABLE", str(error), topic=topic) from error
 
 
-def _chosen(box: Box, failed: connectors.Connector, topic: str, request: pb.ReplayDeadLettersRequest) -> tuple[Replay, Choice]:
+def _chosen(box: Box, failed: connectors.Connector, topic: str, order: pb.ReplayDeadLettersRequest) -> tuple[Replay, Choice]:
     ends = box.ends()
-    letters = named(box, request, ends)
-    own = failed.type == connectors.CONNECTOR_TYPE_SOURCE and not request.to
-    wanted = wire.wanted(request)
-    choice = box.choose(letters, wanted, topic, again=request.again, named=not request.all, is_own=own)
-    if request.ids and choice.unmade:
+    letters = named(box, order, ends)
+    own = failed_of(failed).sends_by_letter(order.to)
+    wanted = wire.wanted(order)
+    choice = box.choose(letters, wanted, topic, again=order.again, named=not order.all, is_own=own)
+    if order.ids and choice.unmade:
         raise _unmade(failed.name, topic, choice)
-    replay = Replay(
-        _topic(failed),
-        choice.spans,
-        ends,
-        wanted,
-        if_newer=request.if_newer,
-        topic=topic,
-        own_topics=own,
-        create_topic=request.create_topic,
-    )
-    if len(replay.config({})["replay.letters"]) > _MOST_SPANS_BYTES:
+    replay = Replay(choice.spans, ends, wanted, topic, own_topics=own)
+    if len(",".join(replay.ranges)) > _MOST_SPANS_BYTES:
         raise invalid([FieldProblem("ids", "", "are too many", "name ranges (broker:queue:first-last), or several replays")])
     return replay, choice
 
 
 def _topic(connector: connectors.Connector) -> str:
-    topic = connector.config.get(TOPIC, "")
+    topic = connector.config.get(DEAD_LETTER_TOPIC, "")
     if not topic:
-        message = f"connector {connector.name!r} keeps no dead letters; set {TOPIC}, and errors.tolerance=all"
+        message = f"connector {connector.name!r} keeps no dead letters; set {DEAD_LETTER_TOPIC}, and errors.tolerance=all"
         raise FailedPrecondition("NO_DEAD_LETTER_TOPIC", message, connector=connector.name)
     return topic
 

@@ -23,6 +23,7 @@ from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import server_for_test
 from services.config.feed import ChangeFeed
 from services.config.predecessors.warning import GrpcPositions, Predecessors
+from services.config.replays.others import GrpcOthers
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.config.validation.executors import GrpcExecutors
@@ -222,7 +223,8 @@ async def start(engine: sa.Engine, clock: Clock) -> AsyncIterator[Callable[[], A
             )
             positions = GrpcPositions(ServiceSettings(position_address=place))
             stack.push_async_callback(positions.close)
-            service = ConfigService(store, executors, feed, Predecessors(store, positions, executors))
+            others = GrpcOthers(ServiceSettings())
+            service = ConfigService(store, executors, feed, Predecessors(store, positions, executors), others)
             address = await stack.enter_async_context(
                 server_for_test(lambda server: rpc.add_ConfigServiceServicer_to_server(service, server))
             )

@@ -39,6 +39,7 @@ from services.config.feed import ChangeFeed
 from services.config.keystore.service import KeystoreService
 from services.config.keystore.store import SecretStore
 from services.config.predecessors.warning import GrpcPositions, Predecessors
+from services.config.replays.others import GrpcOthers
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.config.validation.executors import GrpcExecutors
@@ -183,7 +184,8 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
     database.migrate(engine, "config")
     executors = GrpcExecutors(ServiceSettings())
     store = ConfigStore(engine, lambda: time.time_ns() // 1000)
-    service = ConfigService(store, executors, ChangeFeed(None), Predecessors(store, GrpcPositions(ServiceSettings()), executors))
+    predecessors = Predecessors(store, GrpcPositions(ServiceSettings()), executors)
+    service = ConfigService(store, executors, ChangeFeed(None), predecessors, GrpcOthers(ServiceSettings()))
     secrets = SecretStore(engine, lambda: time.time_ns() // 1000)
     keystore = KeystoreService(secrets, None, ConfigStore(engine, lambda: time.time_ns() // 1000), executors)
 

@@ -25,6 +25,7 @@ from rocketconnect_kit.testing import server_for_test
 from services.config.domain import Connector, ConnectorType, Draft, WantedState
 from services.config.feed import ChangeFeed
 from services.config.predecessors.warning import GrpcPositions, Predecessors
+from services.config.replays.others import GrpcOthers as Replays
 from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.config.validation.executors import GrpcExecutors
@@ -48,7 +49,8 @@ class Config:
     async def start(self, port: int = 0) -> None:
         settings = ServiceSettings()
         executors = GrpcExecutors(settings)
-        service = ConfigService(self.store, executors, self.feed, Predecessors(self.store, GrpcPositions(settings), executors))
+        predecessors = Predecessors(self.store, GrpcPositions(settings), executors)
+        service = ConfigService(self.store, executors, self.feed, predecessors, Replays(settings))
         self.address = await self.stack.enter_async_context(
             server_for_test(lambda server: add_ConfigServiceServicer_to_server(service, server), port=port)
         )

@@ -10,6 +10,7 @@ from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from rocketconnect.connector.v1 import connector_pb2 as _connector_pb2
+from rocketconnect.deadletter.v1 import deadletter_service_pb2 as _deadletter_service_pb2
 from rocketconnect.record.v1 import record_pb2 as _record_pb2
 import builtins as _builtins
 import sys
@@ -1564,3 +1565,124 @@ class WatchConnectorsResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WatchConnectorsResponse: _TypeAlias = WatchConnectorsResponse  # noqa: Y015
+
+@_typing.final
+class CreateReplayRequest(_message.Message):
+    """See ConfigService.CreateReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ORDER_FIELD_NUMBER: _builtins.int
+    LETTERS_FIELD_NUMBER: _builtins.int
+    ENDS_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    count: _builtins.int
+    """How many letters, for the log of the connector."""
+    @_builtins.property
+    def order(self) -> _deadletter_service_pb2.ReplayDeadLettersRequest:
+        """What was ordered, with a request id."""
+
+    @_builtins.property
+    def letters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Which letters these are: see ChooseReplayResponse."""
+
+    @_builtins.property
+    def ends(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Up to where editions count: see ChooseReplayResponse."""
+
+    def __init__(
+        self,
+        *,
+        order: _deadletter_service_pb2.ReplayDeadLettersRequest | None = ...,
+        letters: _abc.Iterable[_builtins.str] | None = ...,
+        ends: _abc.Iterable[_builtins.str] | None = ...,
+        count: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["order", b"order"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["count", b"count", "ends", b"ends", "letters", b"letters", "order", b"order"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateReplayRequest: _TypeAlias = CreateReplayRequest  # noqa: Y015
+
+@_typing.final
+class CreateReplayResponse(_message.Message):
+    """See ConfigService.CreateReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    REPLAY_FIELD_NUMBER: _builtins.int
+    replay: _builtins.str
+    """The name of the connector that does it."""
+    def __init__(
+        self,
+        *,
+        replay: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["replay", b"replay"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateReplayResponse: _TypeAlias = CreateReplayResponse  # noqa: Y015
+
+@_typing.final
+class FinishReplayRequest(_message.Message):
+    """See ConfigService.FinishReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    WORKER_ID_FIELD_NUMBER: _builtins.int
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    CONNECTOR_UID_FIELD_NUMBER: _builtins.int
+    TASK_FIELD_NUMBER: _builtins.int
+    GENERATION_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    worker_id: _builtins.str
+    """Who has run the task."""
+    connector: _builtins.str
+    """The name of the replay."""
+    connector_uid: _builtins.str
+    """Its uid."""
+    task: _builtins.int
+    """The number of the task."""
+    generation: _builtins.int
+    """The generation of the plan that it is of."""
+    epoch: _builtins.int
+    """The epoch under which the worker holds it."""
+    def __init__(
+        self,
+        *,
+        worker_id: _builtins.str = ...,
+        connector: _builtins.str = ...,
+        connector_uid: _builtins.str = ...,
+        task: _builtins.int = ...,
+        generation: _builtins.int = ...,
+        epoch: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "connector_uid", b"connector_uid", "epoch", b"epoch", "generation", b"generation", "task", b"task", "worker_id", b"worker_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FinishReplayRequest: _TypeAlias = FinishReplayRequest  # noqa: Y015
+
+@_typing.final
+class FinishReplayResponse(_message.Message):
+    """See ConfigService.FinishReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___FinishReplayResponse: _TypeAlias = FinishReplayResponse  # noqa: Y015

@@ -139,6 +139,16 @@ class ConfigServiceStub:
                 request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupResponse.FromString,
                 _registered_method=True)
+        self.CreateReplay = channel.unary_unary(
+                '/rocketconnect.config.v1.ConfigService/CreateReplay',
+                request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.CreateReplayRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.CreateReplayResponse.FromString,
+                _registered_method=True)
+        self.FinishReplay = channel.unary_unary(
+                '/rocketconnect.config.v1.ConfigService/FinishReplay',
+                request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.FinishReplayRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.FinishReplayResponse.FromString,
+                _registered_method=True)
         self.ReportPlugins = channel.unary_unary(
                 '/rocketconnect.config.v1.ConfigService/ReportPlugins',
                 request_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportPluginsRequest.SerializeToString,
@@ -303,6 +313,23 @@ class ConfigServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CreateReplay(self, request, context):
+        """Creates the connector that sends dead letters of a connector again, and makes its configuration of that of the connector: what the
+        caller says is which letters. The same request id again is the same replay. Who did it is in the log of the connector.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def FinishReplay(self, request, context):
+        """Deletes a replay that has sent everything, as the worker says that holds its task. Errors: NOT_FOUND (CONNECTOR_NOT_FOUND),
+        PERMISSION_DENIED (NOT_ASSIGNED: another worker holds the task, or nobody), FAILED_PRECONDITION (NOT_A_REPLAY), UNAVAILABLE
+        (HOLDER_NOT_KNOWN: the cluster service does not say).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ReportPlugins(self, request, context):
         """An executor says what it offers. Replaces what it said before.
         """
@@ -419,6 +446,16 @@ def add_ConfigServiceServicer_to_server(servicer, server):
                     servicer.ReportCleanup,
                     request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupRequest.FromString,
                     response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupResponse.SerializeToString,
+            ),
+            'CreateReplay': grpc.unary_unary_rpc_method_handler(
+                    servicer.CreateReplay,
+                    request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.CreateReplayRequest.FromString,
+                    response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.CreateReplayResponse.SerializeToString,
+            ),
+            'FinishReplay': grpc.unary_unary_rpc_method_handler(
+                    servicer.FinishReplay,
+                    request_deserializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.FinishReplayRequest.FromString,
+                    response_serializer=rocketconnect_dot_config_dot_v1_dot_config__service__pb2.FinishReplayResponse.SerializeToString,
             ),
             'ReportPlugins': grpc.unary_unary_rpc_method_handler(
                     servicer.ReportPlugins,
@@ -976,6 +1013,60 @@ class ConfigService:
             '/rocketconnect.config.v1.ConfigService/ReportCleanup',
             rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupRequest.SerializeToString,
             rocketconnect_dot_config_dot_v1_dot_config__service__pb2.ReportCleanupResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CreateReplay(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.config.v1.ConfigService/CreateReplay',
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.CreateReplayRequest.SerializeToString,
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.CreateReplayResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def FinishReplay(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.config.v1.ConfigService/FinishReplay',
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.FinishReplayRequest.SerializeToString,
+            rocketconnect_dot_config_dot_v1_dot_config__service__pb2.FinishReplayResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -85,6 +85,15 @@ class ConfigServiceStub:
     """
     ReportCleanup: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ReportCleanupRequest, _config_service_pb2.ReportCleanupResponse]
     """What became of a cleanup. Changes nothing when the connector was adopted, or the cleanup is over already."""
+    CreateReplay: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.CreateReplayRequest, _config_service_pb2.CreateReplayResponse]
+    """Creates the connector that sends dead letters of a connector again, and makes its configuration of that of the connector: what the
+    caller says is which letters. The same request id again is the same replay. Who did it is in the log of the connector.
+    """
+    FinishReplay: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.FinishReplayRequest, _config_service_pb2.FinishReplayResponse]
+    """Deletes a replay that has sent everything, as the worker says that holds its task. Errors: NOT_FOUND (CONNECTOR_NOT_FOUND),
+    PERMISSION_DENIED (NOT_ASSIGNED: another worker holds the task, or nobody), FAILED_PRECONDITION (NOT_A_REPLAY), UNAVAILABLE
+    (HOLDER_NOT_KNOWN: the cluster service does not say).
+    """
     ReportPlugins: _grpc.UnaryUnaryMultiCallable[_config_service_pb2.ReportPluginsRequest, _config_service_pb2.ReportPluginsResponse]
     """An executor says what it offers. Replaces what it said before."""
     WatchConnectors: _grpc.UnaryStreamMultiCallable[_config_service_pb2.WatchConnectorsRequest, _config_service_pb2.WatchConnectorsResponse]
@@ -147,6 +156,15 @@ class ConfigServiceAsyncStub(ConfigServiceStub):
     """
     ReportCleanup: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ReportCleanupRequest, _config_service_pb2.ReportCleanupResponse]  # type: ignore[assignment]
     """What became of a cleanup. Changes nothing when the connector was adopted, or the cleanup is over already."""
+    CreateReplay: _aio.UnaryUnaryMultiCallable[_config_service_pb2.CreateReplayRequest, _config_service_pb2.CreateReplayResponse]  # type: ignore[assignment]
+    """Creates the connector that sends dead letters of a connector again, and makes its configuration of that of the connector: what the
+    caller says is which letters. The same request id again is the same replay. Who did it is in the log of the connector.
+    """
+    FinishReplay: _aio.UnaryUnaryMultiCallable[_config_service_pb2.FinishReplayRequest, _config_service_pb2.FinishReplayResponse]  # type: ignore[assignment]
+    """Deletes a replay that has sent everything, as the worker says that holds its task. Errors: NOT_FOUND (CONNECTOR_NOT_FOUND),
+    PERMISSION_DENIED (NOT_ASSIGNED: another worker holds the task, or nobody), FAILED_PRECONDITION (NOT_A_REPLAY), UNAVAILABLE
+    (HOLDER_NOT_KNOWN: the cluster service does not say).
+    """
     ReportPlugins: _aio.UnaryUnaryMultiCallable[_config_service_pb2.ReportPluginsRequest, _config_service_pb2.ReportPluginsResponse]  # type: ignore[assignment]
     """An executor says what it offers. Replaces what it said before."""
     WatchConnectors: _aio.UnaryStreamMultiCallable[_config_service_pb2.WatchConnectorsRequest, _config_service_pb2.WatchConnectorsResponse]  # type: ignore[assignment]
@@ -326,6 +344,27 @@ class ConfigServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_config_service_pb2.ReportCleanupResponse, _abc.Awaitable[_config_service_pb2.ReportCleanupResponse]]:
         """What became of a cleanup. Changes nothing when the connector was adopted, or the cleanup is over already."""
+
+    @_abc_1.abstractmethod
+    def CreateReplay(
+        self,
+        request: _config_service_pb2.CreateReplayRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_config_service_pb2.CreateReplayResponse, _abc.Awaitable[_config_service_pb2.CreateReplayResponse]]:
+        """Creates the connector that sends dead letters of a connector again, and makes its configuration of that of the connector: what the
+        caller says is which letters. The same request id again is the same replay. Who did it is in the log of the connector.
+        """
+
+    @_abc_1.abstractmethod
+    def FinishReplay(
+        self,
+        request: _config_service_pb2.FinishReplayRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_config_service_pb2.FinishReplayResponse, _abc.Awaitable[_config_service_pb2.FinishReplayResponse]]:
+        """Deletes a replay that has sent everything, as the worker says that holds its task. Errors: NOT_FOUND (CONNECTOR_NOT_FOUND),
+        PERMISSION_DENIED (NOT_ASSIGNED: another worker holds the task, or nobody), FAILED_PRECONDITION (NOT_A_REPLAY), UNAVAILABLE
+        (HOLDER_NOT_KNOWN: the cluster service does not say).
+        """
 
     @_abc_1.abstractmethod
     def ReportPlugins(

@@ -802,6 +802,66 @@ class ReplayDeadLettersResponse(_message.Message):
 Global___ReplayDeadLettersResponse: _TypeAlias = ReplayDeadLettersResponse  # noqa: Y015
 
 @_typing.final
+class ChooseReplayRequest(_message.Message):
+    """See DeadletterService.ChooseReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ORDER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def order(self) -> Global___ReplayDeadLettersRequest:
+        """What is ordered."""
+
+    def __init__(
+        self,
+        *,
+        order: Global___ReplayDeadLettersRequest | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["order", b"order"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["order", b"order"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChooseReplayRequest: _TypeAlias = ChooseReplayRequest  # noqa: Y015
+
+@_typing.final
+class ChooseReplayResponse(_message.Message):
+    """See DeadletterService.ChooseReplay."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ANSWER_FIELD_NUMBER: _builtins.int
+    LETTERS_FIELD_NUMBER: _builtins.int
+    ENDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def answer(self) -> Global___ReplayDeadLettersResponse:
+        """What is told of it, without the name of a replay."""
+
+    @_builtins.property
+    def letters(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Where the letters are: "broker:queue:from-until". Empty: there are none."""
+
+    @_builtins.property
+    def ends(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """Up to where editions of them count: "broker:queue:0-until"."""
+
+    def __init__(
+        self,
+        *,
+        answer: Global___ReplayDeadLettersResponse | None = ...,
+        letters: _abc.Iterable[_builtins.str] | None = ...,
+        ends: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["answer", b"answer", "ends", b"ends", "letters", b"letters"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ChooseReplayResponse: _TypeAlias = ChooseReplayResponse  # noqa: Y015
+
+@_typing.final
 class DiscardDeadLettersRequest(_message.Message):
     """See DeadletterService.DiscardDeadLetters."""
 

@@ -66,6 +66,11 @@ class DeadletterServiceStub:
                 request_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersResponse.FromString,
                 _registered_method=True)
+        self.ChooseReplay = channel.unary_unary(
+                '/rocketconnect.deadletter.v1.DeadletterService/ChooseReplay',
+                request_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ChooseReplayRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ChooseReplayResponse.FromString,
+                _registered_method=True)
         self.DiscardDeadLetters = channel.unary_unary(
                 '/rocketconnect.deadletter.v1.DeadletterService/DiscardDeadLetters',
                 request_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.DiscardDeadLettersRequest.SerializeToString,
@@ -127,6 +132,13 @@ class DeadletterServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ChooseReplay(self, request, context):
+        """Which letters a replay would send, for who creates it: see ConfigService.CreateReplay. Changes nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def DiscardDeadLetters(self, request, context):
         """Gives dead letters up: nobody is asked about them any more, as if they had been replayed. No message is deleted: what was given up
         is noted in the dead-letter topic, and goes with it. Those that were replayed, or given up, before are left as they are, and so are
@@ -170,6 +182,11 @@ def add_DeadletterServiceServicer_to_server(servicer, server):
                     servicer.ReplayDeadLetters,
                     request_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersRequest.FromString,
                     response_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersResponse.SerializeToString,
+            ),
+            'ChooseReplay': grpc.unary_unary_rpc_method_handler(
+                    servicer.ChooseReplay,
+                    request_deserializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ChooseReplayRequest.FromString,
+                    response_serializer=rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ChooseReplayResponse.SerializeToString,
             ),
             'DiscardDeadLetters': grpc.unary_unary_rpc_method_handler(
                     servicer.DiscardDeadLetters,
@@ -324,6 +341,33 @@ class DeadletterService:
             '/rocketconnect.deadletter.v1.DeadletterService/ReplayDeadLetters',
             rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersRequest.SerializeToString,
             rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ReplayDeadLettersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ChooseReplay(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.deadletter.v1.DeadletterService/ChooseReplay',
+            rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ChooseReplayRequest.SerializeToString,
+            rocketconnect_dot_deadletter_dot_v1_dot_deadletter__service__pb2.ChooseReplayResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -57,6 +57,8 @@ class DeadletterServiceStub:
     topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
     sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
     """
+    ChooseReplay: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.ChooseReplayRequest, _deadletter_service_pb2.ChooseReplayResponse]
+    """Which letters a replay would send, for who creates it: see ConfigService.CreateReplay. Changes nothing."""
     DiscardDeadLetters: _grpc.UnaryUnaryMultiCallable[_deadletter_service_pb2.DiscardDeadLettersRequest, _deadletter_service_pb2.DiscardDeadLettersResponse]
     """Gives dead letters up: nobody is asked about them any more, as if they had been replayed. No message is deleted: what was given up
     is noted in the dead-letter topic, and goes with it. Those that were replayed, or given up, before are left as they are, and so are
@@ -94,6 +96,8 @@ class DeadletterServiceAsyncStub(DeadletterServiceStub):
     topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
     sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
     """
+    ChooseReplay: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.ChooseReplayRequest, _deadletter_service_pb2.ChooseReplayResponse]  # type: ignore[assignment]
+    """Which letters a replay would send, for who creates it: see ConfigService.CreateReplay. Changes nothing."""
     DiscardDeadLetters: _aio.UnaryUnaryMultiCallable[_deadletter_service_pb2.DiscardDeadLettersRequest, _deadletter_service_pb2.DiscardDeadLettersResponse]  # type: ignore[assignment]
     """Gives dead letters up: nobody is asked about them any more, as if they had been replayed. No message is deleted: what was given up
     is noted in the dead-letter topic, and goes with it. Those that were replayed, or given up, before are left as they are, and so are
@@ -158,6 +162,14 @@ class DeadletterServiceServicer(metaclass=_abc_1.ABCMeta):
         topic of a sink connector, which only that connector reads, or to the topic that a record of a source was meant for. What it has
         sent it notes in the dead-letter topic. The same request id again is the same replay. Deleting that connector ends it.
         """
+
+    @_abc_1.abstractmethod
+    def ChooseReplay(
+        self,
+        request: _deadletter_service_pb2.ChooseReplayRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_deadletter_service_pb2.ChooseReplayResponse, _abc.Awaitable[_deadletter_service_pb2.ChooseReplayResponse]]:
+        """Which letters a replay would send, for who creates it: see ConfigService.CreateReplay. Changes nothing."""
 
     @_abc_1.abstractmethod
     def DiscardDeadLetters(

@@ -167,7 +167,7 @@ def outcomes(
     hosts: Hosts, letters: Sequence[Found], topic: str = "RCREPLAY_u1", *, own_topics: bool = False
 ) -> list[tuple[str, int, str]]:
     failed = connectors.Connector(name="orders", uid="u1", type=connectors.CONNECTOR_TYPE_SINK, config=SINK)
-    replay = Replay("dead", {}, {}, Filter("orders"), if_newer=False, topic=topic, own_topics=own_topics, create_topic=False)
+    replay = Replay({}, {}, Filter("orders"), topic, own_topics=own_topics)
     found = asyncio.run(LetterCheck(hosts, 60.0).outcomes(failed, replay, letters, 10.0))
     return [(each.id, each.outcome, each.reason) for each in found]
 

@@ -22,16 +22,18 @@ class Configs:
         self.asked: list[str] = []
         self._refusals = refusals
 
-    async def DeleteConnector(self, request: config.DeleteConnectorRequest, timeout: float) -> config.DeleteConnectorResponse:  # noqa: ASYNC109
+    async def FinishReplay(self, request: config.FinishReplayRequest, timeout: float) -> config.FinishReplayResponse:  # noqa: ASYNC109
         del timeout
-        self.asked.append(request.name)
+        assert (request.worker_id, request.connector_uid, request.task) == ("worker-1", "uid", 0)
+        assert (request.generation, request.epoch) == (2, 3)
+        self.asked.append(request.connector)
         if len(self.asked) <= self._refusals:
             raise AioRpcError(grpc.StatusCode.UNAVAILABLE, Metadata(), Metadata(), "away")
-        return config.DeleteConnectorResponse()
+        return config.FinishReplayResponse()
 
 
 def assigned(plugin: str = "dead_letter_source") -> Assigned:
-    return Assigned(Key("uid", 0), "replay", 1, 1, 1, "SOURCE", {"connector.class": plugin})
+    return Assigned(Key("uid", 0), "replay", 1, 2, 3, "SOURCE", {"connector.class": plugin})
 
 
 def pulse(state: State, remaining: int | None = 0) -> TaskPulse:
@@ -58,14 +60,14 @@ async def test_only_a_replay_that_has_nothing_left_is_deleted(
     plugin: str, state: State, remaining: int | None, deleted: list[str]
 ) -> None:
     configs: Any = Configs()
-    Removal(configs).saw(assigned(plugin), pulse(state, remaining))
+    Removal(configs, "worker-1").saw(assigned(plugin), pulse(state, remaining))
     await settle()
     assert configs.asked == deleted
 
 
 async def test_a_deletion_is_asked_for_once_at_a_time_and_again_when_it_failed() -> None:
     configs: Any = Configs(refusals=1)
-    removal = Removal(configs)
+    removal = Removal(configs, "worker-1")
     removal.saw(assigned(), pulse(State.IDLE))
     removal.saw(assigned(), pulse(State.IDLE))
     await settle()

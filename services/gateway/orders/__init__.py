@@ -1,0 +1,1 @@
+"""Orders of people that no executor may carry out alone."""
