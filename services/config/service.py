@@ -8,9 +8,7 @@ from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceService
 from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 
 from rocketconnect_kit import pages
-from rocketconnect_kit.access.current import IDENTITY
 from rocketconnect_kit.access.gate import check_worker
-from rocketconnect_kit.access.roles import Role
 from rocketconnect_kit.errors import AlreadyExists, FailedPrecondition, FieldProblem, ServiceError
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.caller import caller
@@ -293,7 +291,7 @@ class ConfigService(ConfigServiceServicer):
                 verdict = await self._verdicts.checked(made.name, made.config)
                 await self._feed.write(self._store.create, made, verdict.type, by, verdict.targets, verdict.reads)
                 _log.info("replay created", connector=made.name, of=failed.name)
-                await self._others.tell(failed.uid, orders.told(made, request.count, _ordered_by(order.author, by)))
+                await self._others.tell(failed.uid, orders.told(made, request.count, there.named(order.author)))
         except AlreadyExists:
             # Another choice of letters for the same request: what was chosen first stands.
             _log.info("replay is there already", connector=made.name, of=failed.name)
@@ -377,12 +375,6 @@ class ConfigService(ConfigServiceServicer):
             _log.warning("executor did not reload its plugins", worker=worker.worker_id, cause=error.message)
             return None
         return worker.worker_id
-
-
-def _ordered_by(said: str, by: Signature) -> str:
-    """Return who ordered something, for the log of a connector: of what a service passes on, whom it names."""
-    who = IDENTITY.get()
-    return said if said and who is not None and who.role is Role.SERVICE else str(by)
 
 
 def _signature(request: _SignedRequest, context: ServicerContext) -> Signature:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from google.protobuf.message import Message
 from starlette.responses import Response, StreamingResponse
 
+from rocketconnect_kit.access.current import IDENTITY
 from rocketconnect_kit.errors import ServiceError
 from services.gateway.answers import problem_answer
 from services.gateway.api import transcode
@@ -62,10 +63,10 @@ async def _lines(first: Message | None, rest: AsyncIterator[Message]) -> AsyncIt
 
 
 def _sign(request: Message, call: Call) -> None:
-    """Say who makes a change and why, where the request has a place for it and says nothing itself."""
-    fields = request.DESCRIPTOR.fields_by_name
-    for name, value in (("author", call.author), ("reason", call.reason)):
-        if name in fields and not getattr(request, name):
+    """Say who makes a change and why, where the request has a place for it and says nothing itself; who is known is the author."""
+    fields, is_known = request.DESCRIPTOR.fields_by_name, IDENTITY.get() is not None
+    for name, value, wins in (("author", call.author, is_known), ("reason", call.reason, False)):
+        if name in fields and (wins or not getattr(request, name)):
             setattr(request, name, value)
 
 

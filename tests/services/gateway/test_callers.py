@@ -77,7 +77,8 @@ async def test_who_may_read_may_look_into_topics(system: Any, serving: Serving, 
 async def test_who_may_write_does_and_is_the_author_whatever_it_says(system: Any, serving: Serving, callers: Path) -> None:
     async with serving(system.settings(tokens_files=str(callers))) as rest:
         headers = {**shows("alice"), "X-RocketConnect-Author": "mallory"}
-        answer = await rest.post("/v1/connectors", json={"name": "c", "config": CONFIG}, headers=headers)
+        body = {"name": "c", "config": CONFIG, "author": "mallory"}
+        answer = await rest.post("/v1/connectors", json=body, headers=headers)
         assert answer.status_code == 200, answer.text
         changes = (await rest.get("/v1/connectors/c/changes", headers=shows("reader"))).json()["changes"]
         assert [change["author"] for change in changes] == ["alice"]
