@@ -28,6 +28,8 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 def test_a_node_client_creates_and_watches_a_connector(instance: Any, client: Path) -> None:
+    if instance.is_guarded:
+        pytest.skip("the client shows no token")
     source = instance.folder / "node.txt"
     source.write_text("".join(f"line {number}\n" for number in range(1000)))
     config = {"connector.class": "file_source", "topic": "from-node", "filename": str(source)}

@@ -1,6 +1,6 @@
 """Seven services that ask who calls, and people and workers with tokens of their own."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +36,7 @@ SECRET_VARIABLE, SECRET = "REGISTRY_TOKEN", "what-the-registry-asks-for"
 class Guarded:
     """Seven processes with tokens of their own, or more: each executor is a worker with a name."""
 
-    def __init__(self, folder: Path, name_server: str, executors: int = 1) -> None:
+    def __init__(self, folder: Path, name_server: str, executors: int = 1, extra: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         callers = folder / "callers"
         known = [line(name, role, self.token(name)) for name, role in CALLERS.items()]
@@ -46,9 +46,10 @@ class Guarded:
         told = {
             "ROCKETCONNECT_TOKENS_FILES": str(callers),
             "ROCKETCONNECT_TOKEN_FILE": str(folder / "services.token"),
+            **(extra or {}),
         }
         # What it may is what an executor may, and in its own name.
-        worker = {**topology.UNLESS_TOLD, topology.SPARK_WARM: "false", SECRET_VARIABLE: SECRET}
+        worker = {**topology.UNLESS_TOLD, topology.SPARK_WARM: "false", SECRET_VARIABLE: SECRET, **(extra or {})}
         workers = {
             "executor" if number == 1 else f"executor-{number}": {
                 **worker,
@@ -75,9 +76,9 @@ class Guarded:
 
 
 @contextmanager
-def guarding(folder: Path, name_server: str, executors: int = 1) -> Iterator[Guarded]:
-    """All of them, until the end of the block."""
-    made = Guarded(folder, name_server, executors)
+def guarding(folder: Path, name_server: str, executors: int = 1, extra: Mapping[str, str] | None = None) -> Iterator[Guarded]:
+    """All of them, with further settings for each, until the end of the block."""
+    made = Guarded(folder, name_server, executors, extra)
     for name in made.fleet.services:
         made.fleet.start(name)
     try:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -201,22 +202,23 @@ def test_dead_letters_are_replayed_and_no_worker_orders_a_replay_or_ends_what_it
 ) -> None:
     wait_until(lambda: joined(guarded), 90)
     with Client(rocketmq.name_server) as client:
-        for name in ("replayed", "replayed-dlq"):
+        read, dead = f"replayed-{time.time_ns()}", f"replayed-{time.time_ns()}-dlq"
+        for name in (read, dead):
             client.create_topic(name, queues=1)
         options = {
             **PLAIN,
             "connector.class": "file_lines",
             "engine": "native",
-            "topics": "replayed",
+            "topics": read,
             "filename": str(tmp_path / "out.txt"),
             "errors.tolerance": "all",
-            "errors.deadletterqueue.topic.name": "replayed-dlq",
+            "errors.deadletterqueue.topic.name": dead,
         }
         with guarded.api("alice") as api:
             body = {"name": "replayed", "config": options}
             uid = api.request("POST", "/v1/connectors", body=body)["connector"]["uid"]
-        client.send(client.queues("replayed")[0], Message(b"? no json"))
-        wait_until(lambda: client.max_offset(client.queues("replayed-dlq")[0]) == 1, 90)
+        client.send(client.queues(read)[0], Message(b"? no json"))
+        wait_until(lambda: client.max_offset(client.queues(dead)[0]) == 1, 90)
     at = ["--token-file", str(guarded.folder / "alice.token"), "dlq"]
     replayed = said(*at, "replay", "replayed", "--all", "-o", "json", "--url", guarded.fleet.rest)
     assert json.loads(replayed)["sent"] == "1"
