@@ -15,7 +15,7 @@ from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.running import running
 from tests.processes import wait_until
 from tests.security.guarded import guarding
-from tests.servers.rocketmq import QUIET
+from tests.shared_rocketmq import QUIET
 
 _FOLDER = Path(__file__).parent
 _TOKEN = "ROCKETCONNECT_TOKEN"
