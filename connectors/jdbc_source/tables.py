@@ -1,6 +1,5 @@
 """What is to be read, and what is wrong with it."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -9,6 +8,7 @@ from connectors.jdbc.dialect import Connection, Table
 from connectors.jdbc.session import Session
 from connectors.jdbc_source.place import Mode, Order
 from rocketconnect_sdk.changes.topics import Named, fitted, shared_topic
+from rocketconnect_sdk.configuration.patterns import compiled
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type
 
@@ -210,4 +210,4 @@ def _privilege(name: str) -> str:
 
 
 def _matches(name: str, patterns: Sequence[str]) -> bool:
-    return any(re.fullmatch(pattern, part) for pattern in patterns for part in (name, name.rpartition(".")[2]))
+    return any(compiled(pattern).fullmatch(part) for pattern in patterns for part in (name, name.rpartition(".")[2]))

@@ -1,6 +1,5 @@
 """Tables: which are captured, and what they look like now."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +11,7 @@ from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 from connectors.mysql_cdc_source.binlog.server import Connection, rows_of
 from connectors.mysql_cdc_source.binlog.values.charsets import BINARY
 from connectors.mysql_cdc_source.columns import schema_of
+from rocketconnect_sdk.configuration.patterns import compiled, matches_any
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Field, Schema, Type
@@ -112,7 +112,8 @@ class Filter:
     def __init__(
         self, databases: Sequence[str] = (), include: Sequence[str] = (), exclude: Sequence[str] = (), columns: Sequence[str] = ()
     ) -> None:
-        self._databases, self._include, self._exclude, self._columns = map(_any, (databases, include, exclude, columns))
+        each = (databases, include, exclude, columns)
+        self._databases, self._include, self._exclude, self._columns = (list(map(compiled, patterns)) for patterns in each)
 
     @classmethod
     def of(cls, config: Config) -> "Filter":
@@ -124,19 +125,15 @@ class Filter:
         name = f"{database}.{table}"
         if not self.takes_any(database):
             return False
-        return not (self._include and not self._include.fullmatch(name)) and not (self._exclude and self._exclude.fullmatch(name))
+        return (not self._include or matches_any(self._include, name)) and not matches_any(self._exclude, name)
 
     def takes_any(self, database: str) -> bool:
         """Whether tables of a database may be captured."""
-        return database not in _SYSTEM and not (self._databases and not self._databases.fullmatch(database))
+        return database not in _SYSTEM and (not self._databases or matches_any(self._databases, database))
 
     def takes_column(self, name: Name, column: str) -> bool:
         """Whether a column of a table that is captured is, too."""
-        return not (self._columns and self._columns.fullmatch(f"{name}.{column}"))
-
-
-def _any(patterns: Sequence[str]) -> re.Pattern[str] | None:
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns)) if patterns else None
+        return not matches_any(self._columns, f"{name}.{column}")
 
 
 def names(connection: Connection, chosen: Filter) -> list[Name]:

@@ -1,7 +1,6 @@
 """Tables: which are captured, and what they look like now."""
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import LiteralString, NamedTuple
 
@@ -13,6 +12,7 @@ from connectors.postgres_cdc_source.logical.connection import ask
 from connectors.postgres_cdc_source.logical.publications import part_of
 from connectors.postgres_cdc_source.logical.types import PgType
 from connectors.postgres_cdc_source.logical.wire.events import Relation
+from rocketconnect_sdk.configuration.patterns import compiled, matches_any
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Field, Schema, Type
@@ -94,7 +94,7 @@ class Filter:
 
     def __init__(self, include: Sequence[str], exclude: Sequence[str], columns: Sequence[str], publication: str = "") -> None:
         self.publication = publication
-        self._include, self._exclude, self._columns = (list(map(re.compile, each)) for each in (include, exclude, columns))
+        self._include, self._exclude, self._columns = (list(map(compiled, each)) for each in (include, exclude, columns))
 
     @classmethod
     def of(cls, config: Config) -> "Filter":
@@ -105,15 +105,11 @@ class Filter:
     def takes(self, name: Name) -> bool:
         """Whether a table is captured."""
         text = str(name)
-        return (not self._include or _matches(self._include, text)) and not _matches(self._exclude, text)
+        return (not self._include or matches_any(self._include, text)) and not matches_any(self._exclude, text)
 
     def takes_column(self, name: Name, column: str) -> bool:
         """Whether a column of it is."""
-        return not _matches(self._columns, f"{name}.{column}")
-
-
-def _matches(patterns: Iterable["re.Pattern[str]"], text: str) -> bool:
-    return any(pattern.fullmatch(text) for pattern in patterns)
+        return not matches_any(self._columns, f"{name}.{column}")
 
 
 def names(connection: psycopg.Connection[TupleRow], chosen: Filter) -> list[Name]:

@@ -1,17 +1,19 @@
 """The options that mask columns of tables whose changes are captured."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rocketconnect_sdk.changes.masks import Fixed, Hashed, Mask, Starred, TableMasks, Truncated, Written
 from rocketconnect_sdk.changes.unfit import TIMES, UNFIT_OPTIONS, Unfit, UnfitRules
 from rocketconnect_sdk.columns.declared import type_name
-from rocketconnect_sdk.configuration.patterns import patterns_problem
+from rocketconnect_sdk.configuration.patterns import compiled, patterns_problem, written
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import Schema
+
+if TYPE_CHECKING:
+    import re
 
 _FIX = r"Give regular expressions for whole names of columns, with their tables, separated by commas, such as shop\.person\.phone."
 _SALT = "column.mask.salt"
@@ -58,7 +60,7 @@ class ColumnMasks:
             "column.mask.characters": Starred(),
             "column.truncate": Truncated(config["column.truncate.length"]),
         }
-        rules = tuple((key, re.compile(pattern), mask) for key, mask in masks.items() for pattern in config[key])
+        rules = tuple((key, compiled(pattern), mask) for key, mask in masks.items() for pattern in config[key])
         unfit = UnfitRules.of(config)
         written = tuple((f"column.unfit.{action}", pattern, Written()) for action, pattern in unfit.rules if action is Unfit.TEXT)
         return cls((*rules, *written), unfit)
@@ -118,7 +120,7 @@ class ColumnMasks:
         for option, pattern in (*masks, *unfit):
             if not any(map(pattern.fullmatch, names)):
                 fix = "Correct the regular expression, which is for whole names of columns, with their tables."
-                yield Problem(option, pattern.pattern, "matches no column that is captured", fix)
+                yield Problem(option, written(pattern), "matches no column that is captured", fix)
         for table, (columns, key) in tables.items():
             try:
                 self.on(table, columns, key)

@@ -1,13 +1,15 @@
 """Keys that the records of tables have in the place of the primary keys of these. Pure."""
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from rocketconnect_sdk.configuration.patterns import patterns_problem
+from rocketconnect_sdk.configuration.patterns import compiled, patterns_problem, written
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Option
+
+if TYPE_CHECKING:
+    import re
 
 _NAME = "message.key.columns"
 _NAMED = 5
@@ -34,7 +36,7 @@ def _rules(text: str) -> tuple[tuple["re.Pattern[str]", tuple[str, ...]], ...]:
             raise ValueError(msg)
         if problem := patterns_problem([table.strip()]):
             raise ValueError(problem)
-        made.append((re.compile(table.strip()), columns))
+        made.append((compiled(table.strip()), columns))
     return tuple(made)
 
 
@@ -92,7 +94,7 @@ class MessageKeys:
         for pattern, _ in self.rules:
             if not any(map(pattern.fullmatch, tables)):
                 fix = "Correct the regular expression, which is for whole names."
-                yield Problem(_NAME, pattern.pattern, "matches no table that is captured", fix)
+                yield Problem(_NAME, written(pattern), "matches no table that is captured", fix)
         for table, captured in tables.items():
             try:
                 self.checked(table, captured)

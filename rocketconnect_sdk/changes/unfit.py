@@ -4,17 +4,19 @@ The row before a change is for the key that it had: of it such a value is null, 
 change people say what becomes of it.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from rocketconnect_sdk.configuration.patterns import patterns_problem
+from rocketconnect_sdk.configuration.patterns import compiled, patterns_problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import Schema, Type
+
+if TYPE_CHECKING:
+    import re
 
 Row = Sequence[Any]
 
@@ -79,7 +81,7 @@ class UnfitRules:
     @classmethod
     def of(cls, config: Config) -> Self:
         """As configured by UNFIT_OPTIONS."""
-        rules = ((action, re.compile(pattern)) for action in Unfit for pattern in config[f"{_OPTION}.{action}"])
+        rules = ((action, compiled(pattern)) for action in Unfit for pattern in config[f"{_OPTION}.{action}"])
         return cls(Unfit(config[_OPTION]), tuple(rules))
 
     def of_column(self, name: str) -> tuple[Unfit, bool]:

@@ -1,20 +1,43 @@
-"""Regular expressions that users write: Python's, with replacements as Java has them: those of Kafka Connect can be copied."""
+"""Regular expressions that users write: Java's, and replacements as Java has them, so that those of Kafka Connect can be copied."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from weakref import WeakKeyDictionary
 
+from rocketconnect_sdk.configuration.java_patterns import as_python
 from rocketconnect_sdk.errors import Problem
 
 _REFERENCE = re.compile(r"\\(.)|\$([0-9]+)|\$\{(\w+)\}", re.DOTALL)
 _ALONE = re.compile(r"\$|\\")
+_WRITTEN: "WeakKeyDictionary[re.Pattern[str], str]" = WeakKeyDictionary()
 
 
-def pattern_problem(pattern: str) -> str | None:
+def compiled(pattern: str, flags: str = "") -> "re.Pattern[str]":
+    """A regular expression, read as Java reads it.
+
+    Args:
+        pattern: What the user wrote.
+        flags: Those that hold from its beginning, by the letters that (?...) has for them.
+
+    Raises:
+        re.error, RecursionError, OverflowError: see pattern_problem.
+    """
+    made = re.compile(as_python(pattern, flags), re.ASCII)
+    _WRITTEN[made] = pattern
+    return made
+
+
+def written(pattern: "re.Pattern[str]") -> str:
+    """What the user wrote for it, or the same in other words."""
+    return _WRITTEN.get(pattern, pattern.pattern)
+
+
+def pattern_problem(pattern: str, flags: str = "") -> str | None:
     """What is wrong with a regular expression, for Option.check."""
     try:
-        re.compile(pattern)
+        compiled(pattern, flags)
     except (re.error, RecursionError, OverflowError) as error:
-        return f"is no regular expression of Python: {error}"
+        return f"is no regular expression of Java that is known here: {error}"
     return None
 
 
@@ -22,6 +45,29 @@ def patterns_problem(patterns: Iterable[str]) -> str | None:
     """What is wrong with the first of some regular expressions that is none, for Option.check."""
     told = ((pattern, pattern_problem(pattern)) for pattern in patterns)
     return next((f"{pattern[:200]!r} {problem}" for pattern, problem in told if problem), None)
+
+
+def found(pattern: "re.Pattern[str]", text: str) -> "Iterator[re.Match[str]]":
+    """What Java's Matcher.find finds, one after the other: behind a match of nothing it goes on with the next character."""
+    at = 0
+    while at <= len(text) and (match := pattern.search(text, at)):
+        yield match
+        at = match.end() + (not match[0])
+
+
+def all_replaced(pattern: "re.Pattern[str]", template: str, text: str) -> str:
+    """A text with each part that is found replaced, as Java's Matcher.replaceAll does it; see template."""
+    parts = []
+    end = 0
+    for match in found(pattern, text):
+        parts += [text[end : match.start()], match.expand(template)]
+        end = match.end()
+    return "".join([*parts, text[end:]])
+
+
+def matches_any(patterns: "Iterable[re.Pattern[str]]", text: str) -> bool:
+    """Whether one of them matches the whole text."""
+    return any(pattern.fullmatch(text) for pattern in patterns)
 
 
 def template(pattern: "re.Pattern[str]", replacement: str) -> str:

@@ -18,6 +18,7 @@ from typing import TypeVar
 from rocketconnect_sdk.plugins.installed import load_installed
 from rocketconnect_sdk.transforms.base import Predicate, Record, Records, Transform
 from rocketconnect_sdk.transforms.defaults import REPLACE_NULL
+from rocketconnect_sdk.transforms.paths import SYNTAX
 
 __all__ = [
     "PREDICATES",
@@ -67,6 +68,8 @@ def transform_class(name: str) -> tuple[type[Transform], Mapping[str, str]]:
     if name.startswith(_KAFKA) and REPLACE_NULL in found.options:
         # Whoever writes Kafka Connect's name gets what that does.
         said[REPLACE_NULL.key] = "true"
+    if name.startswith(_KAFKA) and SYNTAX in found.options:
+        said[SYNTAX.key] = "V1"
     return found, said
 
 

@@ -137,8 +137,10 @@ class FieldsTransform(Transform):
         value, schema = given(record, self.config)
         if value is None:
             return record
-        if not isinstance(value, Mapping):
-            msg = f"the {self.config['on']} is no struct, whose fields {self.name} could change, but {type(value).__name__}"
+        # A map has entries, which a struct of the fields that its schema has would not have.
+        if not isinstance(value, Mapping) or (schema is not None and schema.type is not Type.STRUCT):
+            kind = type(value).__name__ if schema is None else type_name(schema)
+            msg = f"the {self.config['on']} is no struct, whose fields {self.name} could change, but {kind}"
             raise RecordError(msg)
         if replaces_null(self.config):
             value = cast("Mapping[str, object]", filled(value, schema))

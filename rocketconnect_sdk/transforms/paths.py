@@ -18,11 +18,12 @@ _STEP = re.compile(r"`([^`]+)`|([^.`]+)")
 
 SYNTAX = Option(
     "field.syntax.version",
-    "V2: dots lead into structs, and a name that has dots itself stands in backquotes. V1: the text is the name as it is.",
+    "V2: dots lead into structs, and a name that has dots itself stands in backquotes. V1: the text is the name as it is, "
+    "which by Kafka Connect's class names is the default.",
     default="V2",
     choices=("V2", "V1"),
 )
-"""As Kafka Connect has it, whose default is V1."""
+"""As Kafka Connect has it, whose default is V1; by its class names that is the default here, too."""
 
 
 def read_path(text: str, syntax: str = "V2") -> Path:

@@ -1,7 +1,6 @@
 """field_condition: records by what a field of them is."""
 
 import operator
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -11,7 +10,7 @@ from uuid import UUID
 
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.columns.declared import type_name
-from rocketconnect_sdk.configuration.patterns import pattern_problem
+from rocketconnect_sdk.configuration.patterns import compiled, pattern_problem
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, decimal, timestamp
@@ -57,7 +56,7 @@ class FieldCondition(Predicate):
         SYNTAX,
         Option(
             "operator",
-            "How it is compared. matches: its whole text matches a regular expression (of Python). in: it is one of several.",
+            "How it is compared. matches: its whole text matches a regular expression (Java's). in: it is one of several.",
             required=True,
             choices=_OPERATORS,
         ),
@@ -70,7 +69,7 @@ class FieldCondition(Predicate):
         self._operator: str = config["operator"]
         self._schema_at = lru_cache(64)(schema_at)
         self._values = lru_cache(64)(self._read)
-        self._matches = re.compile(config["value"]).fullmatch if self._operator == "matches" else None
+        self._matches = compiled(config["value"]).fullmatch if self._operator == "matches" else None
 
     @classmethod
     def check(cls, config: Config) -> Iterable[Problem]:

@@ -1,10 +1,9 @@
 """topic_matches: records of topics whose names match."""
 
-import re
 from collections.abc import Sequence
 from typing import ClassVar
 
-from rocketconnect_sdk.configuration.patterns import pattern_problem
+from rocketconnect_sdk.configuration.patterns import compiled, pattern_problem
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.transforms.base import Predicate, Record, Records
 
@@ -17,7 +16,7 @@ class TopicMatches(Predicate):
     options: ClassVar[Sequence[Option]] = (
         Option(
             "pattern",
-            "The regular expression (of Python) that the whole name has to match.",
+            "The regular expression (Java's) that the whole name has to match.",
             required=True,
             check=pattern_problem,
             fix="Write one, such as orders-.*",
@@ -26,7 +25,7 @@ class TopicMatches(Predicate):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self._matches = re.compile(config["pattern"]).fullmatch
+        self._matches = compiled(config["pattern"]).fullmatch
 
     def test(self, record: Record) -> bool:
         """See Predicate."""

@@ -4,7 +4,14 @@ import re
 
 import pytest
 
-from rocketconnect_sdk.configuration.patterns import patterns_problem, replacement_problem, template
+from rocketconnect_sdk.configuration.patterns import (
+    all_replaced,
+    compiled,
+    found,
+    patterns_problem,
+    replacement_problem,
+    template,
+)
 
 
 @pytest.mark.parametrize("wrong", ["(", "a[", "a{99999999999999999999}", "(" * 5_000])
@@ -17,6 +24,40 @@ def test_what_is_no_regular_expression_is_told_however_it_is_wrong(wrong: str) -
 def test_regular_expressions_have_no_problem() -> None:
     assert patterns_problem([]) is None
     assert patterns_problem([r"shop\.order.*", "crm"]) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "parts"),
+    [
+        (r"\d+|\w", "٣é7a", ["7", "a"]),
+        ("(?i)k", "Kk\u212a", ["K", "k"]),
+        ("a$", "a\r\n", ["a"]),
+        ("a.", "a\rab", ["ab"]),
+        (r"a\Z|b\z", "b\n", []),
+        (r"(?<n>.)\k<n>", "abba", ["bb"]),
+        ("a(?i)b|c", "aBCAB", ["aB", "C"]),
+        (r"\p{Alpha}++\pN?", "ab1", ["ab1"]),
+        (r"\Qa.b\E+", "axb a.bb", ["a.bb"]),
+        (r"\v\h", "\u2028\u00a0", ["\u2028\u00a0"]),
+        ("(?x) a b # c", "ab", ["ab"]),
+        ("a*?", "a", ["", ""]),
+        (r"(a)(b)\12|\x{41}|\0102", "abab2AB", ["A", "B"]),
+    ],
+)
+def test_an_expression_means_what_it_means_in_java(pattern: str, text: str, parts: list[str]) -> None:
+    """As java.util.regex has it; more of them, against itself, are in tests/rocketconnect_sdk/transforms/kafka."""
+    assert [each[0] for each in found(compiled(pattern), text)] == parts
+
+
+@pytest.mark.parametrize(
+    "pattern", ["[a-z&&[^b]]", "[a[b]]", r"\X", r"\p{IsGreek}", "(?d)a", r"(?U)\w", "a{", "(?<=a+)b", r"\Gb", "(?(1)a)"]
+)
+def test_what_has_no_counterpart_of_java_is_refused(pattern: str) -> None:
+    assert patterns_problem([pattern]) is not None
+
+
+def test_behind_a_match_of_nothing_java_goes_on_with_the_next_character() -> None:
+    assert all_replaced(compiled("a*?"), "-", "ab") == "-a-b-"
 
 
 ELEVEN = re.compile("(.)" * 11)

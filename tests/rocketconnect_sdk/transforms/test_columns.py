@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.compact import Column
-from rocketconnect_sdk.schema import Schema, struct
+from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from rocketconnect_sdk.transforms import Record, Records
 from rocketconnect_sdk.transforms.base import one_by_one
 from rocketconnect_sdk.transforms.chain import make
@@ -17,6 +17,14 @@ from tests.examples import some
 from tests.rocketconnect_sdk.typed_values import typed
 
 Row = tuple[Schema, dict[str, Any]]
+
+
+def test_a_map_with_a_schema_is_no_struct_and_keeps_its_entries() -> None:
+    of = Schema(Type.MAP, keys=STRING, items=STRING)
+    for raw in ({"type": "replace_field", "exclude": "a"}, {"type": "insert_field", "static.field": "b", "static.value": "x"}):
+        found, said = outcome(raw, Records([{"a": "x"}], [0], "t", of))
+        assert found == []
+        assert "is no struct, whose fields" in said[0]
 
 
 @st.composite

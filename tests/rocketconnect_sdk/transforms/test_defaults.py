@@ -109,6 +109,15 @@ def test_a_field_that_is_extracted_has_its_default_and_none_where_the_struct_aro
         assert [record.value for record in found] == [None] * 3
 
 
+def test_fields_of_structs_within_have_their_defaults_when_they_are_flattened_as_in_kafka_connect() -> None:
+    values = [{"a": None, "b": "", "c": "", "inner": inner} for inner in ({"n": None}, None, {"n": 1})]
+    for held in (values, Column(to_array(values, SCHEMA))):
+        found, _ = run(kafka("Flatten"), {}, SCHEMA, held)
+        assert [record.value for record in found] == [{"a": 7, "b": "", "c": "", "inner.n": n} for n in (7, None, 1)]
+        found, _ = run("flatten", {}, SCHEMA, held)
+        assert [record.value for record in found] == [{"a": None, "b": "", "c": "", "inner.n": n} for n in (None, None, 1)]
+
+
 def test_only_the_key_or_the_header_gets_the_default_where_the_value_stays() -> None:
     value = {"a": None, "b": None, "c": "", "inner": None}
     for held in ([value], Column(to_array([value], SCHEMA))):
@@ -121,7 +130,7 @@ def test_only_the_key_or_the_header_gets_the_default_where_the_value_stays() -> 
 
 
 def test_what_kafka_connect_has_without_it_has_none_here() -> None:
-    for kind in ("HoistField", "Flatten", "RegexRouter", "DropHeaders"):
+    for kind in ("HoistField", "RegexRouter", "DropHeaders"):
         found, said = transform_class(f"org.apache.kafka.connect.transforms.{kind}")
         assert OPTION not in {option.key for option in found.options}
         assert OPTION not in said

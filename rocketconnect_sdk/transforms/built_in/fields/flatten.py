@@ -8,6 +8,7 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.transforms.base import ON, Record, given, put
+from rocketconnect_sdk.transforms.defaults import REPLACE_NULL, filled, filled_array, replaces_null
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
 from rocketconnect_sdk.transforms.paths import Path, array_at, schema_at, value_at
 
@@ -24,6 +25,7 @@ class Flatten(FieldsTransform):
     options: ClassVar[Sequence[Option]] = (
         ON,
         Option("delimiter", "What stands between the names: address.city.", default="."),
+        REPLACE_NULL,
     )
 
     def __init__(self, config: Config) -> None:
@@ -52,16 +54,22 @@ class Flatten(FieldsTransform):
                 outs.append(kept((name, schema)))
                 continue
             for path in _paths(schema, ()):
-                convert = partial(_value_at, path=path, schema=schema)
-                within = self._between.join((name, *path))
-                outs.append(
-                    Out(within, schema_at(schema, path, optional=schema.optional), name, convert, partial(array_at, path=path))
-                )
+                found = schema_at(schema, path, optional=schema.optional)
+                convert, of_array = partial(self._held, path, schema), partial(self._array, path, found)
+                outs.append(Out(self._between.join((name, *path)), found, name, convert, of_array))
         return outs
 
+    def _held(self, path: Path, schema: Schema, value: Any) -> object:
+        around = value_at(value, path[:-1], schema)
+        if around is None:
+            return None
+        # Of no struct that is null a field has its default.
+        around = filled(around, schema_at(schema, path[:-1])) if replaces_null(self.config) else around
+        return around.get(path[-1])
 
-def _value_at(value: Any, path: Path, schema: Schema) -> object:
-    return value_at(value, path, schema)
+    def _array(self, path: Path, found: Schema, array: Any) -> Any:
+        held = array_at(array, path)
+        return filled_array(held, found, array_at(array, path[:-1]).is_valid()) if replaces_null(self.config) else held
 
 
 def _paths(schema: Schema, path: Path) -> Iterator[Path]:

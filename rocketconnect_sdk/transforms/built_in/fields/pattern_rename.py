@@ -4,21 +4,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar
 
-from rocketconnect_sdk.configuration.patterns import pattern_problem, replacement_problem, template
+from rocketconnect_sdk.configuration.patterns import all_replaced, compiled, pattern_problem, replacement_problem, template
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.transforms.base import ON
 from rocketconnect_sdk.transforms.fields import FieldsTransform, Named, Out, kept
 
-_FLAGS: Mapping[str, re.RegexFlag] = {
-    "CASE_INSENSITIVE": re.IGNORECASE,
-    "MULTILINE": re.MULTILINE,
-    "DOTALL": re.DOTALL,
-    "COMMENTS": re.VERBOSE,
-    # Python's expressions are so anyway.
-    "UNICODE_CASE": re.NOFLAG,
-    "UNICODE_CHARACTER_CLASS": re.NOFLAG,
+_FLAGS: Mapping[str, str] = {
+    "CASE_INSENSITIVE": "i",
+    "MULTILINE": "m",
+    "DOTALL": "s",
+    "COMMENTS": "x",
+    "UNICODE_CASE": "u",
+    "UNICODE_CHARACTER_CLASS": "U",
 }
+"""By name the letter of each."""
 _LITERAL = "LITERAL"
 
 
@@ -28,17 +28,18 @@ def _flags_problem(flags: Sequence[str]) -> str | None:
 
 
 def _compiled(config: Config) -> re.Pattern[str]:
-    pattern, flags = config["field.pattern"], re.NOFLAG
-    for flag in config["field.pattern.flags"]:
-        flags |= _FLAGS.get(flag, re.NOFLAG)
-    return re.compile(re.escape(pattern) if _LITERAL in config["field.pattern.flags"] else pattern, flags)
+    flags = {*config["field.pattern.flags"]}
+    letters = {_FLAGS[flag] for flag in flags - {_LITERAL}}
+    if _LITERAL in flags:
+        # Of the others only those of case mean anything then.
+        return compiled(re.escape(config["field.pattern"]), "".join(letters & {"i", "u"}))
+    return compiled(config["field.pattern"], "".join(letters))
 
 
 class PatternRename(FieldsTransform):
     """Replaces in the names of fields every part that matches a regular expression.
 
-    UNICODE_CASE and UNICODE_CHARACTER_CLASS say what holds for Python's expressions anyway. Java's CANON_EQ and UNIX_LINES are
-    refused.
+    Java's CANON_EQ and UNIX_LINES are refused.
     """
 
     name: ClassVar[str] = "pattern_rename"
@@ -47,7 +48,7 @@ class PatternRename(FieldsTransform):
         ON,
         Option(
             "field.pattern",
-            "The regular expression (of Python) for the parts that are replaced.",
+            "The regular expression (Java's) for the parts that are replaced.",
             required=True,
             check=pattern_problem,
             fix="Write one, such as ^prefix_",
@@ -75,7 +76,8 @@ class PatternRename(FieldsTransform):
             pattern = _compiled(config)
         except re.error as error:
             fix = "Write it so that it is right with these flags."
-            yield Problem("field.pattern", config["field.pattern"][:200], f"is no regular expression of Python: {error}", fix)
+            reason = f"is with these flags no regular expression of Java that is known here: {error}"
+            yield Problem("field.pattern", config["field.pattern"][:200], reason, fix)
             return
         problem = replacement_problem("field.replacement", pattern, config["field.replacement"])
         if problem is not None:
@@ -83,4 +85,4 @@ class PatternRename(FieldsTransform):
 
     def fields(self, names: Sequence[Named]) -> Sequence[Out]:
         """See FieldsTransform."""
-        return [kept(field, self._pattern.sub(self._template, field[0])) for field in names]
+        return [kept(field, all_replaced(self._pattern, self._template, field[0])) for field in names]

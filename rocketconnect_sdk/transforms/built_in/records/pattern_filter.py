@@ -1,11 +1,10 @@
 """pattern_filter: drops records by the text in their fields."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rocketconnect_sdk.columns.compact import Column
-from rocketconnect_sdk.configuration.patterns import pattern_problem
+from rocketconnect_sdk.configuration.patterns import compiled, pattern_problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.transforms.base import LOOKED_AT, Record, Records, Transform, given, given_many
@@ -21,7 +20,7 @@ class PatternFilter(Transform):
         LOOKED_AT,
         Option(
             "pattern",
-            "The regular expression (of Python) that the whole text has to match.",
+            "The regular expression (Java's) that the whole text has to match.",
             required=True,
             check=pattern_problem,
             fix="Write one, such as test-.*",
@@ -36,7 +35,7 @@ class PatternFilter(Transform):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self._matches = re.compile(config["pattern"]).fullmatch
+        self._matches = compiled(config["pattern"]).fullmatch
 
     def apply(self, record: Record) -> Record | None:
         """See Transform."""

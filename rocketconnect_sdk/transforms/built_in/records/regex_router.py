@@ -1,11 +1,10 @@
 """regex_router: other topics, by a regular expression."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from rocketconnect_sdk.configuration.patterns import pattern_problem, replacement_problem, template
+from rocketconnect_sdk.configuration.patterns import compiled, pattern_problem, replacement_problem, template
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.transforms.base import Record, Records, Transform
@@ -22,7 +21,7 @@ class RegexRouter(Transform):
     options: ClassVar[Sequence[Option]] = (
         Option(
             "regex",
-            "The regular expression (of Python) that the whole name has to match.",
+            "The regular expression (Java's) that the whole name has to match.",
             required=True,
             check=pattern_problem,
             fix="Write one, such as (.*)-raw",
@@ -32,13 +31,13 @@ class RegexRouter(Transform):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
-        self._pattern = re.compile(config["regex"])
+        self._pattern = compiled(config["regex"])
         self._template = template(self._pattern, config["replacement"])
 
     @classmethod
     def check(cls, config: Config) -> Iterable[Problem]:
         """See Transform."""
-        problem = replacement_problem("replacement", re.compile(config["regex"]), config["replacement"])
+        problem = replacement_problem("replacement", compiled(config["regex"]), config["replacement"])
         if problem is not None:
             yield problem
 

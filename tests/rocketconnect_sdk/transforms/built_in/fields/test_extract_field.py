@@ -6,10 +6,18 @@ from typing import ClassVar
 
 from rocketconnect_sdk.conformance.transform import Example, TransformSuite
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
-from rocketconnect_sdk.transforms import Record
+from rocketconnect_sdk.transforms import Record, Records
+from rocketconnect_sdk.transforms.chain import make
 
 NUMBER = Schema(Type.INT64)
 ROW = struct([("id", NUMBER), ("of", struct([("a.b", STRING)], optional=True))])
+
+
+def test_by_kafka_connects_name_a_text_with_dots_is_one_name() -> None:
+    kafka = {"transforms": "x", "transforms.x.type": "org.apache.kafka.connect.transforms.ExtractField$Value"}
+    for more, made in (({}, 1), ({"transforms.x.field.syntax.version": "V2"}, 2)):
+        done = make({**kafka, "transforms.x.field": "a.b", **more}).run(Records([{"a.b": 1, "a": {"b": 2}}], [0], "t"))
+        assert list(done.runs[0].values) == [made]
 
 
 class TestExtractField(TransformSuite):
