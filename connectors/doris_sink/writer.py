@@ -125,7 +125,11 @@ class _Staging:
 
     def rows(self, batch: SinkBatch) -> Rows | None:
         """Its rows; None: there are none. Raises RecordError: all of its records are bad."""
-        name = self._writing.name(batch.topic)
+        writing = self._writing
+        if writing.upsert and writing.delete and not writing.by_key and all(value is None for value in batch.values):
+            # See by_value. Without a value there is no schema, and there may be no table.
+            return None
+        name = writing.name(batch.topic)
         table = self._there(name)
         values, schema = self._read(batch, table)
         unchanged = () if batch.headers is None else [each.get("unchanged") for each in batch.headers]
@@ -179,7 +183,7 @@ class _Staging:
 
     def _find_keys(self, changes: Changes, key: Sequence[str], batch: SinkBatch, table: Table | None) -> None:
         if not self._writing.by_key:
-            by_value(changes)
+            by_value(changes, deletes=self._writing.delete)
             self._bad.update(changes.reasons)
             return
         keys = _texts_of_keys(batch)

@@ -203,7 +203,11 @@ class JdbcTask(DataFrameSinkTask):
             SystemAway, RetriableError, PermanentError: as _transaction.
         """
         self._reasons = {}
-        if batch.keys is not None and batch.values.null_count == len(batch.values):
+        has_values = batch.values.null_count < len(batch.values)
+        if batch.keys is None and not has_values and self._writing.delete:
+            # See by_value. Without a value there is no schema, and there may be no table.
+            return []
+        if batch.keys is not None and not has_values:
             # Nothing but deletions: without a value there is no schema.
             schema = NO_VALUES
             batch = replace(batch, values=pa.nulls(len(batch.values), pa.struct([])))
@@ -235,7 +239,7 @@ class JdbcTask(DataFrameSinkTask):
                 if batch.keys is not None:
                     key = self._set_key(connection, name, changes, batch.keys)
                 else:
-                    by_value(changes)
+                    by_value(changes, deletes=self._writing.delete)
                 shape = self._tables.shape(connection, name, changes.schema, key, has_rows=schema != NO_VALUES)
         except RecordError as error:
             self._refuse(indexes, str(error))

@@ -128,7 +128,11 @@ class Upserts:
         """
         self._reasons = {}
         count = len(batch.values)
-        if batch.keys is not None and batch.values.null_count == count:
+        has_values = batch.values.null_count < count
+        if batch.keys is None and not has_values and self._keyed.delete:
+            # See by_value. Without a value there is no schema, and there may be no table.
+            return None
+        if batch.keys is not None and not has_values:
             schema = NO_VALUES
             batch = replace(batch, values=pa.nulls(count, pa.struct([])))
         made: tuple[Merge, Settled] | None = None
@@ -159,7 +163,7 @@ class Upserts:
             # It may not be known what to make.
             return None
         if keys is None:
-            by_value(changes)
+            by_value(changes, deletes=self._keyed.delete)
         else:
             columns = key_columns(keys, self._key, changes.schema if table is None else table)
             self._key = tuple(each.name for each in columns.fields)

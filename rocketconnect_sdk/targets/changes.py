@@ -19,6 +19,11 @@ ENVELOPE = frozenset({"op", "before", "after"})
 ORIGIN = {"db": "database", "schema": "schema", "table": "table"}
 """By field of its source what it says."""
 
+NO_DELETION = (
+    "there is no value: it says that a row is gone, and delete.enabled is false. Set it, and pk.mode=record_key to delete by key"
+)
+"""What is wrong with a record without a value."""
+
 
 @dataclass(slots=True)
 class Changes:
@@ -153,11 +158,19 @@ def _read(values: pa.StructArray, schema: Schema, unchanged: Sequence[str | None
     return found
 
 
-def by_value(changes: Changes) -> None:
-    """Deletions mean the row before the change. A record without a value behind an envelope is nothing: the envelope told it."""
+def by_value(changes: Changes, *, deletes: bool) -> None:
+    """Deletions mean the row before the change.
+
+    A record without a value is nothing where deletions are made, as an envelope has told which row is gone. It is so whatever is
+    beside it: where batches end may change nothing.
+
+    Args:
+        changes: What becomes so.
+        deletes: Deletions are made.
+    """
+    if not deletes:
+        changes.reasons.update(dict.fromkeys(changes.missing, NO_DELETION))
     if changes.before is None:
-        why = "there is no value, so it is not known what to write. Where that deletes the row of the key, set pk.mode=record_key"
-        changes.reasons.update(dict.fromkeys(changes.missing, why))
         return
     told = changes.before.values.is_valid()
     for index in changes.deletes:

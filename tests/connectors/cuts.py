@@ -22,15 +22,15 @@ class History:
     """Records in their order, in batches of any size.
 
     Attributes:
-        batches: By batch its records.
+        batches: By batch its records; None: one without a value.
     """
 
-    batches: Sequence[Sequence[Row]]
+    batches: Sequence[Sequence[Row | None]]
 
     @property
-    def texts(self) -> list[list[str]]:
+    def texts(self) -> list[list[str | None]]:
         """As JSON without a schema."""
-        return [[json.dumps(each) for each in batch] for batch in self.batches]
+        return [[None if each is None else json.dumps(each) for each in batch] for batch in self.batches]
 
     @property
     def whole(self) -> "History":
@@ -38,8 +38,8 @@ class History:
         return History([[each for batch in self.batches for each in batch]])
 
     def __iter__(self) -> Iterator[Row]:
-        """The records."""
-        return (each for batch in self.batches for each in batch)
+        """The records that have a value."""
+        return (each for batch in self.batches for each in batch if each is not None)
 
 
 @st.composite
@@ -48,13 +48,13 @@ def histories(draw: st.DrawFn, *, changes: bool = True, truncates: bool = False)
 
     Args:
         draw: Of Hypothesis.
-        changes: There are change envelopes beside rows.
+        changes: There are change envelopes beside rows, and records without a value, as sources send them behind deletions.
         truncates: There are truncations.
     """
     there: set[int] = set()
     ends = draw(st.lists(_EITHER, min_size=7, max_size=7))
     made = [_record(draw, there, changes=changes, truncates=truncates) for _ in range(draw(st.integers(1, 7)))]
-    batches: list[list[Row]] = [[]]
+    batches: list[list[Row | None]] = [[]]
     for record, ends_one in zip(made, ends, strict=False):
         if batches[-1] and ends_one:
             batches.append([])
@@ -62,11 +62,13 @@ def histories(draw: st.DrawFn, *, changes: bool = True, truncates: bool = False)
     return History(batches)
 
 
-def _record(draw: st.DrawFn, there: set[int], *, changes: bool, truncates: bool) -> Row:
+def _record(draw: st.DrawFn, there: set[int], *, changes: bool, truncates: bool) -> Row | None:
     row: Row = {"id": draw(_IDS), **draw(_PARTS)}
-    of_changes = ["after", *(["d", "moved"] if there else [])] if changes else []
+    of_changes = ["after", "nothing", *(["d", "moved"] if there else [])] if changes else []
     kinds: list[str] = ["row", *of_changes, *(["t"] if truncates else [])]
     kind = draw(st.sampled_from(kinds))
+    if kind == "nothing":
+        return None
     if kind == "t":
         there.clear()
         return {"op": "t", "before": None, "after": None}

@@ -1,6 +1,7 @@
 """A merge comes to the same as its changes, one after the other."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
-from rocketconnect_sdk.targets.changes import by_value, read_changes
+from rocketconnect_sdk.targets.changes import NO_DELETION, by_value, read_changes
 from rocketconnect_sdk.targets.fitted import fit_rows, keyed, keys_gone, moved, only, rows_written
 from rocketconnect_sdk.targets.merging import Merge, merge_of
 
@@ -59,13 +60,24 @@ def merge(changes: Sequence[Row]) -> Merge:
     found = read_changes(
         to_array([{"before": None, "after": None, "unchanged": None, **each} for each in changes], ENVELOPE), ENVELOPE
     )
-    by_value(found)
+    by_value(found, deletes=True)
     columns = keyed(ROW, ["id"])
     rows, bad = rows_written(found, columns, fit_rows)
     gone, left = keys_gone(found, only(columns, ["id"]), moved(found, ["id"]), fit_rows)
     assert not found.reasons
     assert not bad
     return merge_of(found, rows, gone, left, ["id"])
+
+
+@pytest.mark.parametrize("beside", [[], [{"op": "d", "before": {"id": 1}, "after": None}]])
+def test_a_record_without_a_value_is_nothing_where_deletions_are_made_and_else_bad_whatever_is_beside_it(beside: list[Row]) -> None:
+    values: list[Row | None] = [None, *({"unchanged": None, **each} for each in beside)]
+    for schema in (ENVELOPE, *([] if beside else [ROW])):
+        for deletes in (True, False):
+            found = read_changes(to_array(values, replace(schema, optional=True)), schema)
+            by_value(found, deletes=deletes)
+            assert found.reasons == ({} if deletes else {0: NO_DELETION})
+            assert found.writes == []
 
 
 def merged(changes: Merge) -> dict[int, Row]:
