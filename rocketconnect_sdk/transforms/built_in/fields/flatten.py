@@ -64,8 +64,9 @@ class Flatten(FieldsTransform):
         if around is None:
             return None
         # Of no struct that is null a field has its default.
-        around = filled(around, schema_at(schema, path[:-1])) if replaces_null(self.config) else around
-        return around.get(path[-1])
+        if replaces_null(self.config):
+            around = filled(around, schema_at(schema, path[:-1]))
+        return value_at(around, path[-1:], schema)
 
     def _array(self, path: Path, found: Schema, array: Any) -> Any:
         held = array_at(array, path)

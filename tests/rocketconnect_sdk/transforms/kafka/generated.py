@@ -185,7 +185,9 @@ def givens(draw: st.DrawFn, name: str) -> Given:
     """Records with a transform or predicate of this class name."""
     short = name.removeprefix(_PACKAGE).partition("$")[0]
     has_schemas = draw(st.booleans())
-    of = (_typed(2) | structs() | structs() | structs()) if has_schemas else _UNTYPED.map(lambda value: (value, None))
+    of: st.SearchStrategy[tuple[Any, Schema | None]] = (
+        (_typed(2) | structs() | structs() | structs()) if has_schemas else _UNTYPED.map(lambda value: (value, None))
+    )
     if not has_schemas:
         of |= st.dictionaries(_NAMES, _UNTYPED, max_size=4).map(lambda value: (value, None))
     return Given(

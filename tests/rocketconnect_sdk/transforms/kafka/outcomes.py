@@ -83,9 +83,9 @@ def ours(asked: Mapping[str, Any]) -> Outcome:
     finally:
         chain.close()
     if done.failed:
-        error = done.failed[0].error
-        assert isinstance(error, RecordError), repr(error)
-        return Outcome(error=str(error))
+        failed = done.failed[0].error
+        assert isinstance(failed, RecordError), repr(failed)
+        return Outcome(error=str(failed))
     records = [record for _, record in one_by_one(done.runs)]
     if is_predicate:
         return Outcome(made={"chosen": not records})

@@ -67,7 +67,7 @@ def _without_nulls(made: Made) -> object:
     return {name: _told(part) if name in ("key", "value") else part for name, part in made.items()}
 
 
-def _told(part: tuple[Any, Schema | None]) -> object:
+def _told(part: tuple[Any, Schema | None]) -> tuple[Any, Schema | None]:
     value, schema = part
     told = schema is None and isinstance(value, dict)
     return ({name: each for name, each in value.items() if each is not None} if told else value), schema
