@@ -150,8 +150,13 @@ class Sql(Transform):
         table |= {name: about(records, name) for name in ABOUT if name in self._query.needs}
         missing = [name for name in self._query.needs if name not in table]
         named = [output.field for output in self._query.outputs if output.field and output.field not in names]
-        if missing or named:
-            msg = f"there is no column {', '.join(map(repr, [*missing, *named]))}, but {', '.join(map(repr, names))}"
+        # DuckDB would leave out the other one; here a name is what it is.
+        folded = {name.lower() for name in names}
+        excluded = [
+            name for output in self._query.outputs for name in output.without if name not in names and name.lower() in folded
+        ]
+        if missing or named or excluded:
+            msg = f"there is no column {', '.join(map(repr, [*missing, *named, *excluded]))}, but {', '.join(map(repr, names))}"
             raise RecordError(msg)
         table[INDEX] = pa.array(range(len(rows)), pa.int64())
         return self._process.run(pa.table(table))

@@ -91,6 +91,10 @@ class TestSql(TransformSuite):
                 Record({"Name": "a", "name": "b"}, struct([("Name", STRING), ("name", STRING)])),
                 "the fields Name and name differ by the case of their letters alone",
             ),
+            *(
+                Example(query(f"SELECT {text}"), Record({"Name": "a", "id": 1}), "there is no column 'name', but 'Name', 'id'")
+                for text in ("name FROM records", "* EXCLUDE (name) FROM records", "id FROM records WHERE name = 'a'")
+            ),
             Example(query("SELECT nothing FROM records"), item, "there is no column 'nothing', but 'id', 'name'"),
             Example(query("SELECT upper(nothing) FROM records"), item, "there is no column 'nothing'"),
         ]
