@@ -9,6 +9,7 @@ from hudi import HudiTableBuilder
 
 from connectors.hudi_sink import HudiSink, table
 from connectors.hudi_sink.needs import HUDI
+from connectors.lakes.partition_values import NOTHING
 from rocketconnect_kit.java.jars import jars_of, listed
 from tests.connectors.lakes.changes import Row
 from tests.connectors.lakes.table import LakeTable, Seam
@@ -24,6 +25,7 @@ def read(path: Path) -> list[Row]:
 class Hudi(LakeTable):
     """As another reader than that of Java has it."""
 
+    partition_texts = ("ch", "a/b=c %20", "", NOTHING)
     sink = HudiSink
     text = "text"
     claims = appends = changes = Seam(table, "commit")

@@ -12,6 +12,7 @@ from pyiceberg.table import Table as IcebergTable
 from connectors.iceberg_sink import IcebergSink, catalogs
 from connectors.iceberg_sink.catalogs import DirectoryCatalog
 from connectors.iceberg_sink.needs import ICEBERG
+from connectors.lakes.partition_values import NOTHING
 from rocketconnect_kit.java.jars import jars_of, listed
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from tests.connectors.lakes.changes import Row
@@ -21,6 +22,7 @@ from tests.connectors.lakes.table import LakeTable, Seam
 class Iceberg(LakeTable):
     """The table db.rows of a warehouse in a directory, as PyIceberg has it."""
 
+    partition_texts = ("ch", "a/b=c %20", "", NOTHING)
     sink = IcebergSink
     claims = appends = changes = Seam(catalogs, "link")
     clears = True

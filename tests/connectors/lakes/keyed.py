@@ -5,17 +5,19 @@ class TestChanges(KeyedSuite):
 """
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
 import pytest
 
+from connectors.lakes.partition_values import NOTHING
 from rocketconnect_sdk.conformance.kill import run_and_kill
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
 from rocketconnect_sdk.schema import STRING, struct
 from rocketconnect_sdk.sink import QueuePosition
-from tests.connectors.lakes.changes import QUEUE, TEXT, Row, change, envelopes
+from tests.connectors.lakes.changes import NUMBER, QUEUE, TEXT, Row, change, envelopes
 from tests.connectors.lakes.table import UPSERT, LakeTable
 
 
@@ -107,6 +109,20 @@ class KeyedSuite:
             [1, 2], "the key is not that of a row"
         )
         assert table.texts() == {1: "newer"}
+
+    @pytest.mark.slow
+    def test_a_key_in_the_name_of_a_partition_is_that_of_one_row_or_a_bad_record(self, table: LakeTable) -> None:
+        """What a table reads as null is no row's key: each change would add a row."""
+        columns = struct([("id", NUMBER), ("country", TEXT)], name="row", optional=True)
+        owner = table.owner({**UPSERT, "pk.fields": "id,country"}, partition_by="country")
+        owner.start()
+        held = set()
+        for country in ("ch", "", NOTHING, "a/b=c %20", None):
+            for _ in range(2):
+                with suppress(RecordError):
+                    owner.write([{"id": 1, "country": country}], columns)
+                    held.add(country)
+        assert sorted(row["country"] for row in table.read()) == sorted(map(str, held)) == sorted(self.lake.partition_texts)
 
     def test_json_objects_and_envelopes_without_a_schema_are_rows_of_the_table(self, table: LakeTable) -> None:
         owner = table.owner(UPSERT)

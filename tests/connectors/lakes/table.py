@@ -81,6 +81,7 @@ class LakeTable(ABC):
         appends: Where rows are added.
         changes: Where rows are changed.
         clears: A commit that has failed leaves no file behind.
+        partition_texts: What a key that is the partition of its row can be, of those that are tried.
     """
 
     sink: ClassVar[type[DataFrameSink]]
@@ -89,6 +90,7 @@ class LakeTable(ABC):
     appends: ClassVar[Seam]
     changes: ClassVar[Seam]
     clears: ClassVar[bool] = False
+    partition_texts: ClassVar[Sequence[str]] = ("ch", "a/b=c %20")
 
     def __init__(self, place: Path) -> None:
         self.place = place

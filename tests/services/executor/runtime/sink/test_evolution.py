@@ -220,3 +220,15 @@ def test_tombstones_are_rows_of_nulls_wherever_they_come(tasks: Tasks, spark: "S
     running.reporter.wait_for_out(3, 180)
     assert running.stop().clean
     assert sorted(str(row["a"]) for row in rows(tasks, spark)) == ["1", "2", "None"]
+
+
+@pytest.mark.slow
+def test_names_that_differ_by_case_alone_end_the_task_in_our_words_and_are_not_tried_again(
+    tasks: Tasks, spark: "SparkSession"
+) -> None:
+    """Spark refuses such columns whenever they come."""
+    put(tasks, [enveloped({"a": INT}, a=1), enveloped({"a": INT, "Name": TEXT, "name": TEXT}, a=2, Name="x", name="y")])
+    outcome = start(tasks, spark).end(180)
+    assert outcome.permanent
+    assert "name is no column, and can become none: it differs from Name by the case of its letters only" in outcome.error
+    assert [row["a"] for row in rows(tasks, spark)] == [1]
