@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
+from rocketconnect_kit.clock import number_floor
 from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
 from rocketconnect_kit.leader.election import not_leading
 from rocketconnect_kit.logs import get_logger
@@ -26,20 +27,6 @@ _BATCH = 200
 _FIRST_RETRY = 0.2
 _LAST_RETRY = 5.0
 _log = get_logger(__name__)
-
-
-_NUMBERS_BEGIN = 1_767_225_600
-"""Seconds since 1970 at the start of 2026: epochs are in every message, so they are short."""
-
-
-def number_floor(seconds_since_1970: float) -> int:
-    """What every epoch and plan generation that is given now is above (invariant 3): the milliseconds since 2026 began.
-
-    A store that was restored from a backup, or a standby that took over and lags, does not know the last ones. Counted on from
-    there they would come a second time: a sink drops what comes under an epoch below one that it has seen, and two plans of one
-    generation would give a partition to two tasks, neither of which shuts the other out. Time has gone on.
-    """
-    return max(0, int((seconds_since_1970 - _NUMBERS_BEGIN) * 1000))
 
 
 class Store(Protocol):

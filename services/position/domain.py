@@ -41,7 +41,7 @@ class Update:
     Attributes:
         partition: where.
         offset: the new offset, canonical JSON.
-        incarnation: the one that the sender knows; 0: not given.
+        incarnation: the one that the sender knows, from this service, or a higher one from a topic or a target; 0: not given.
         resume: what the runtime or the source needs to resume; may be a secret of the source.
         expected: the offset that must be stored now; "none": no position may be stored; "": whatever is there.
     """

@@ -38,14 +38,19 @@ Clean
     new: clean.
 
 Incarnation
-    Owned by the service. A partition keeps its own; a new one gets the connector's. Altering raises that of the partition; a
+    Drawn by the service. A partition keeps its own; a new one gets the connector's. Altering raises that of the partition; a
     reset, and putting back what was exported, that of the connector above all that there were. Restoring a snapshot alters what
     has moved since, and raises that of the connector as a reset does when it forgets partitions.
+    Each is above the one before and above `number_floor`, since the store itself may be one that was put back from a backup: what
+    was drawn after the backup stands in topics and targets, and must not be drawn again. For the same reason a task may commit a
+    higher one than is stored: every move by hand has shut out all tasks, so an owner that is let in knows a higher one only
+    from a topic or a target that has seen it.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from rocketconnect_kit.clock import number_floor
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, PermissionDenied
 from services.position import snapshots
 from services.position.domain import (
@@ -152,7 +157,7 @@ def commit(
     Raises:
         PermissionDenied: NOT_OWNER when another worker has opened the task.
         FailedPrecondition: FENCED when the task was not opened by exactly this owner, or was shut out since.
-        Aborted: POSITION_MISMATCH when another offset than the expected one is stored, or another incarnation than the
+        Aborted: POSITION_MISMATCH when another offset than the expected one is stored, or a higher incarnation than the
             sender knows.
     """
     connector, row = ledger.connector, ledger.tasks.get(fence.task)
@@ -170,7 +175,7 @@ def commit(
         stored = ledger.positions.get(update.partition)
         incarnation = stored.incarnation if stored is not None else connector.incarnation
         _require_incarnation(update, incarnation)
-        position = Position(update.partition, update.offset, incarnation, update.resume, now)
+        position = Position(update.partition, update.offset, max(incarnation, update.incarnation), update.resume, now)
         # Its own commit once more: only the fence's owner could have stored this, so the expectation held then.
         if stored is not None and replace(stored, update_time=now) == position:
             continue
@@ -187,15 +192,15 @@ def alter(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) -> Ef
     positions = []
     for partition, (offset, resume) in wanted.items():
         stored = ledger.positions.get(partition)
-        incarnation = (stored.incarnation if stored is not None else ledger.connector.incarnation) + 1
+        incarnation = _above(stored.incarnation if stored is not None else ledger.connector.incarnation, now)
         # What was kept with the old position (what a sink has seen, where a source's cursor is) says nothing about the new one.
         positions.append(Position(partition, offset, incarnation, resume, now))
     return Effects(None, _shut_out(ledger, clean=None), tuple(positions))
 
 
-def reset(ledger: Ledger) -> Effects:
+def reset(ledger: Ledger, now: int) -> Effects:
     """Forget all positions. The ledger holds all of the connector."""
-    fresh = replace(ledger.connector, incarnation=_above_all(ledger), carried_clean=True)
+    fresh = replace(ledger.connector, incarnation=_above_all(ledger, now), carried_clean=True)
     return Effects(fresh, _shut_out(ledger, clean=True), forget_positions=True)
 
 
@@ -215,7 +220,7 @@ def restore(ledger: Ledger, snapshot: Snapshot, now: int) -> Effects:
     forgotten = tuple(sorted(partition for partition in stored if snapshots.moves(partition) and partition not in snapshot.offsets))
     if not forgotten:
         return altered
-    return replace(altered, connector=replace(ledger.connector, incarnation=_above_all(ledger)), forget=forgotten)
+    return replace(altered, connector=replace(ledger.connector, incarnation=_above_all(ledger, now)), forget=forgotten)
 
 
 def put_back(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) -> Effects:
@@ -223,7 +228,7 @@ def put_back(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) ->
 
     All others are forgotten, but for the runtime's own rows: what they say of queues is still so.
     """
-    incarnation = _above_all(ledger)
+    incarnation = _above_all(ledger, now)
     positions = tuple(Position(partition, offset, incarnation, resume, now) for partition, (offset, resume) in wanted.items())
     forgotten = tuple(sorted(partition for partition in ledger.positions if snapshots.moves(partition) and partition not in wanted))
     # A partition that is forgotten may be met again: it must not begin below what sinks have stored of it.
@@ -295,9 +300,14 @@ def _highest_epoch(ledger: Ledger) -> int:
     return max([ledger.connector.epoch_floor, *(row.epoch for row in ledger.tasks.values())])
 
 
-def _above_all(ledger: Ledger) -> int:
+def _above_all(ledger: Ledger, now: int) -> int:
     highest = max((position.incarnation for position in ledger.positions.values()), default=0)
-    return max(ledger.connector.incarnation, highest) + 1
+    return _above(max(ledger.connector.incarnation, highest), now)
+
+
+def _above(incarnation: int, now: int) -> int:
+    """Return the next incarnation, at microseconds since 1970."""
+    return max(incarnation, number_floor(now / 1_000_000)) + 1
 
 
 def _shut_out(ledger: Ledger, *, clean: bool | None) -> tuple[TaskRow, ...]:
@@ -312,7 +322,7 @@ def _require_expected(update: Update, stored: Position | None) -> None:
 
 
 def _require_incarnation(update: Update, incarnation: int) -> None:
-    if update.incarnation not in {0, incarnation}:
+    if 0 < update.incarnation < incarnation:
         message = (
             f"partition {update.partition!r}: incarnation {update.incarnation} was sent, {incarnation} is stored; "
             "open the task again"

@@ -158,7 +158,7 @@ class PositionStore:
 
     def reset(self, uid: str, *, dry_run: bool = False) -> "Future[Moved]":
         """Forget all positions (see `fencing.reset`)."""
-        return self._move(uid, fencing.reset, dry_run=dry_run)
+        return self._move(uid, lambda ledger: fencing.reset(ledger, self._now()), dry_run=dry_run)
 
     def put_back(self, uid: str, wanted: Mapping[str, tuple[str, str]], *, dry_run: bool = False) -> "Future[Moved]":
         """Move to exactly these positions (see `fencing.put_back`)."""

@@ -8,10 +8,11 @@ from random import Random
 
 import pytest
 
+from rocketconnect_kit.clock import number_floor
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, ServiceError, Unavailable
 from rocketconnect_kit.leader.seat import StoredSeat
 from rocketconnect_kit.store import database
-from services.cluster.coordinator import Coordinator, number_floor
+from services.cluster.coordinator import Coordinator
 from services.cluster.decisions.events import ConnectorsChanged, Register
 from services.cluster.decisions.leases import Timing
 from services.cluster.model import PLAN, Changes, Connector, Key

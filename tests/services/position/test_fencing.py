@@ -6,7 +6,7 @@ import pytest
 
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, PermissionDenied
 from services.position import fencing
-from services.position.domain import ConnectorRow, Fence, Ledger, Opened, Update
+from services.position.domain import ConnectorRow, Fence, Ledger, Opened, Snapshot, Update
 from services.position.sightings import Sightings
 
 NEW = Ledger(ConnectorRow("c", 0, 0, carried_clean=True))
@@ -189,9 +189,47 @@ def test_altering_raises_the_incarnation_forgets_the_resume_and_shuts_everybody_
     assert refused(ledger, owner, update("p", "[9]")) == "FENCED"
     ledger, answer = opened(ledger, 0, 1, 2)
     assert not answer.clean
-    assert refused(ledger, fence(0, 1, 2), update("p", "[3]", incarnation=7)) == "POSITION_MISMATCH"
     ledger = committed(ledger, fence(0, 1, 2), update("p", "[3]", incarnation=1), update("new", "[1]"))
     assert (ledger.positions["p"].incarnation, ledger.positions["new"].incarnation) == (1, 0)
+    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": ("[1]", "")}, 3))
+    ledger, _ = opened(ledger, 0, 1, 3)
+    assert refused(ledger, fence(0, 1, 3), update("p", "[3]", incarnation=1)) == "POSITION_MISMATCH"
+
+
+def test_the_incarnations_of_moves_are_above_all_that_a_store_has_drawn_that_a_backup_was_put_back_for() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    backup = committed(ledger, fence(0, 1, 1), update("p", "[9]"), update("q", "[9]"))
+    at = 1_800_000_000_000_000
+
+    def drawn(ledger: Ledger, now: int) -> set[int]:
+        moves = [
+            fencing.alter(ledger, {"p": ("[1]", "")}, now),
+            fencing.reset(ledger, now),
+            fencing.put_back(ledger, {"p": ("[1]", "")}, now),
+            fencing.restore(ledger, Snapshot(1, 2, {"p": "[2]"}, 1), now),
+        ]
+        after = [fencing.apply(ledger, move) for move in moves]
+        return {each.connector.incarnation for each in after[1:]} | {
+            each.positions["p"].incarnation for each in after if "p" in each.positions
+        }
+
+    lost = drawn(backup, at)
+    assert min(drawn(backup, at + 2_000)) > max(lost)
+    # Also where a clock was years ahead once: what the store knows counts as well.
+    ahead = fencing.apply(backup, fencing.alter(backup, {"p": ("[1]", "")}, at * 2))
+    assert min(drawn(ahead, at)) > ahead.positions["p"].incarnation
+
+
+def test_an_owner_stores_a_higher_incarnation_that_a_topic_or_a_target_knows_and_the_store_has_lost() -> None:
+    ledger, _ = opened(NEW, 0, 1, 1)
+    ledger = committed(ledger, fence(0, 1, 1), update("p", "[9]"))
+    ledger = committed(ledger, fence(0, 1, 1), update("p", "[10]", "[9]", incarnation=5), update("q", "[1]", incarnation=4))
+    assert {name: each.incarnation for name, each in ledger.positions.items()} == {"p": 5, "q": 4}
+    # From then on it is as if the service had drawn it.
+    assert refused(ledger, fence(0, 1, 1), update("p", "[11]", "[10]", incarnation=3)) == "POSITION_MISMATCH"
+    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": ("[1]", "")}, 3))
+    assert ledger.positions["p"].incarnation == 6
+    assert refused(ledger, fence(0, 1, 1), update("p", "[11]", incarnation=9)) == "FENCED"
 
 
 def test_a_reset_begins_as_new_with_an_incarnation_above_all_there_were() -> None:
@@ -199,7 +237,7 @@ def test_a_reset_begins_as_new_with_an_incarnation_above_all_there_were() -> Non
     ledger = committed(ledger, fence(0, 1, 1), update("p", "[9]"))
     ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": ("[1]", "")}, 2))
     ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": ("[1]", "")}, 3))
-    ledger = fencing.apply(ledger, fencing.reset(ledger))
+    ledger = fencing.apply(ledger, fencing.reset(ledger, 4))
     assert ledger.positions == {}
     assert refused(ledger, fence(0, 1, 1), update("p", "[9]")) == "FENCED"
     ledger, answer = opened(ledger, 0, 1, 2)
@@ -264,7 +302,7 @@ def test_the_same_owner_that_opens_again_does_not_wait_for_itself() -> None:
 
 def test_a_task_whose_positions_were_moved_is_not_confirmed_before_it_opens_again() -> None:
     ledger, _ = opened(NEW, 0, 1, 1)
-    ledger = fencing.apply(ledger, fencing.reset(ledger))
+    ledger = fencing.apply(ledger, fencing.reset(ledger, 4))
     assert confirmed(ledger, fence(0, 1, 1), now=1_000)[1] == [fence(0, 1, 1)]
     ledger, _ = opened(ledger, 0, 1, 1)
     assert confirmed(ledger, fence(0, 1, 1), now=1_000)[1] == []

@@ -87,7 +87,7 @@ class SourceRun:
         if starts:
             yield from self._settle()
             passed = {mark_key(self._uid, name): (stored.incarnation, stored.offset) for name, stored in positions.items()}
-            sent = Sent(passed) if search.mixed else None
+            sent = Sent(lambda key: passed.get(key, (incarnation, ()))) if search.mixed else None
             for queue, start in sorted(starts.items()):
                 tail, ends[queue] = yield from self._read_tail(queue, start, sent, search.epochs.get(queue, 0))
                 there[queue] = {key: place for key, place in tail.items() if place > passed.get(key, (-1, ()))}

@@ -33,42 +33,48 @@ class Tail:
     """What stands in a queue from an offset on.
 
     Attributes:
-        there: By mark key, and with its incarnation, the highest source offset of the connector.
+        reached: By mark key, and by incarnation, the highest source offset of the connector.
         start: From where it was read: lower than was asked for when the queue ends before that.
         end: The queue's end up to which it was read.
         gap: What was missing, for people; empty: nothing.
+        epoch: The highest one of the connector's messages; 0: there are none.
     """
 
-    there: Mapping[str, tuple[int, Offset]]
+    reached: Mapping[str, Mapping[int, Offset]]
     start: int
     end: int
     gap: str = ""
+    epoch: int = 0
+
+    @property
+    def there(self) -> dict[str, tuple[int, Offset]]:
+        """By mark key the highest incarnation, and its highest source offset."""
+        return {key: max(reached.items()) for key, reached in self.reached.items()}
 
 
 class Sent:
     """Which records of a connector stand in the topics above its positions, one by one.
 
-    Of several incarnations of a source partition the highest counts: what is of a lower one was sent before a deliberate reset.
+    What is of a lower incarnation than that of the position was sent before a move by hand. What is of a higher one was sent before
+    the store of the positions has gone back, and is there like the rest; the highest is told.
 
     Args:
-        passed: By mark key the incarnation and the position.
+        known: By mark key the incarnation and the position.
     """
 
-    def __init__(self, passed: Mapping[str, tuple[int, Offset]]) -> None:
-        self._passed = passed
+    def __init__(self, known: Callable[[str], tuple[int, Offset]]) -> None:
+        self._known = known
         self.offsets: dict[str, tuple[int, set[Offset]]] = {}
 
     def add(self, place: marks.Place, offsets: Iterable[Offset]) -> None:
         """A message with this place has been found, which holds the records of these offsets."""
-        incarnation, known = self.offsets.get(place.key, (place.incarnation, set()))
-        if place.incarnation < incarnation:
+        stored, position = self._known(place.key)
+        if place.incarnation < stored:
             return
-        if place.incarnation > incarnation:
-            known = set()
-        passed = self._passed.get(place.key, (-1, ()))
-        known.update(offset for offset in offsets if (place.incarnation, offset) > passed)
-        if known:
-            self.offsets[place.key] = (place.incarnation, known)
+        incarnation, sent = self.offsets.get(place.key, (stored, set()))
+        sent.update(offset for offset in offsets if offset > position)
+        if sent:
+            self.offsets[place.key] = (max(incarnation, place.incarnation), sent)
 
 
 def read_tail(
@@ -111,7 +117,7 @@ def _read(
 ) -> Tail:
     end = client.max_offset(queue)
     newest: dict[str, int] = {}
-    there: dict[str, tuple[int, Offset]] = {}
+    reached: dict[str, dict[int, Offset]] = {}
     gap = ""
     own = f"{uid}/"
     # At the end of the queue the broker holds a pull: what was there a moment ago may be gone.
@@ -133,11 +139,11 @@ def _read(
                     end = left
                 continue
             for run, offsets in in_time(batch.raw_properties, own, newest, lowest):
-                place = (run.incarnation, highest(offsets))
-                there[run.key] = max(place, there.get(run.key, place))
+                places, last = reached.setdefault(run.key, {}), highest(offsets)
+                places[run.incarnation] = max(last, places.get(run.incarnation, last))
                 if sent is not None:
                     _add_each(sent, batch, run)
-    return Tail(there, start, end, gap)
+    return Tail(reached, start, end, gap, max(newest.values(), default=0))
 
 
 def _add_each(sent: Sent, batch: DecodedBatch, run: marks.Run) -> None:

@@ -68,6 +68,20 @@ def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> Selected:
     return Selected(list(chain.from_iterable(kept)), moved, left_out)
 
 
+def there_up_to(mark: SourceMark | None, epoch: int, incarnation: int) -> Offset | None:
+    """Up to which source offset of an incarnation, sent under an epoch, everything is there; empty: nothing; None: all of it.
+
+    A lower incarnation than the mark's is of before a position was moved by hand, unless a newer owner sends it: epochs never go
+    back, so the position service does not know any more of that move, its store having been put back from a backup. What it sends
+    then are the records behind the position of the backup; which of them are there is told by their offsets alone.
+    """
+    if mark is None or incarnation > mark.incarnation:
+        return ()
+    if incarnation < mark.incarnation and epoch <= mark.epoch:
+        return None
+    return mark.offset
+
+
 def behind(raws: Sequence[bytes]) -> dict[str, SourceMark]:
     """The marks behind messages of a queue of which none is a duplicate, by their encoded properties."""
     return {run.key: SourceMark(run.epoch, run.incarnation, run.offsets[-1]) for run in runs(raws) if run.offsets is not None}
@@ -75,12 +89,9 @@ def behind(raws: Sequence[bytes]) -> dict[str, SourceMark]:
 
 def _fresh(run: Run, offsets: Sequence[Offset], mark: SourceMark | None) -> tuple[Sequence[int], SourceMark | None]:
     """The new ones of a run, by index, and the mark behind them."""
-    seen: Offset = ()
-    if mark is not None:
-        if run.incarnation < mark.incarnation:
-            return (), None
-        if run.incarnation == mark.incarnation:
-            seen = mark.offset
+    seen = there_up_to(mark, run.epoch, run.incarnation)
+    if seen is None:
+        return (), None
     if offsets[0] > seen and increasing(offsets):
         return range(run.start, run.stop), SourceMark(run.epoch, run.incarnation, offsets[-1])
     fresh = []

@@ -22,6 +22,7 @@ from services.executor.runtime.positions.client import Fenced, Opened
 from services.executor.runtime.positions.committer import Committer
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.settling import settled_end
+from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.topics import TopicMaker
 from services.executor.runtime.source.encode import Encoded
 from services.executor.runtime.source.encoders import encoder, target_of
@@ -88,7 +89,12 @@ class SourceRun:
         self._buffer_bytes: int = config["buffer.bytes"]
         self._limit = runtime.limit()
         self._reading = Reading(runtime, task, context, found, self._meter, self._limit)
-        self._progress = Progress({name: stored.incarnation for name, stored in opened.positions.items()}, opened.incarnation)
+        uid = runtime.spec.connector_uid
+        self._progress = Progress(
+            {name: stored.incarnation for name, stored in opened.positions.items()},
+            opened.incarnation,
+            lambda partition: found.raised(mark_key(uid, partition)),
+        )
         self._sender = Sender(
             runtime.client,
             runtime.spec.connector_uid,

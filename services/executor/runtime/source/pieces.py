@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
@@ -126,11 +126,20 @@ class Piece:
 
 
 class Progress:
-    """Which positions are safe, and from where a successor has to look into the queues."""
+    """Which positions are safe, and from where a successor has to look into the queues.
 
-    def __init__(self, incarnations: Mapping[str, int], incarnation: int) -> None:
+    Args:
+        incarnations: Of source partitions that have a position.
+        incarnation: Of the others.
+        raised: Of a source partition the one that the topic knows, where that is higher; 0: it is not.
+    """
+
+    def __init__(
+        self, incarnations: Mapping[str, int], incarnation: int, raised: Callable[[str], int] = lambda _partition: 0
+    ) -> None:
         self._incarnations = dict(incarnations)
         self._incarnation = incarnation
+        self._raised = raised
         self._open: dict[str, deque[ReadBatch]] = {}
         self._confirmed: dict[MessageQueue, deque[tuple[int, ReadBatch]]] = {}
         self._ends: dict[MessageQueue, int] = {}
@@ -138,7 +147,7 @@ class Progress:
 
     def incarnation(self, partition: str) -> int:
         """The incarnation of a source partition."""
-        return self._incarnations.get(partition, self._incarnation)
+        return max(self._incarnations.get(partition, self._incarnation), self._raised(partition))
 
     @property
     def in_flight(self) -> bool:

@@ -13,8 +13,9 @@ from services.executor.runtime.errors.attempts import Stopped
 from services.executor.runtime.positions.client import Opened
 from services.executor.runtime.rocketmq.settling import settle, settled_end, wait_until
 from services.executor.runtime.rocketmq.source_marks import mark_key
-from services.executor.runtime.rocketmq.tail import Sent, read_tail
+from services.executor.runtime.rocketmq.tail import Sent, Tail, read_tail
 from services.executor.runtime.rocketmq.topics import TopicMaker, dead_letter_queues
+from services.executor.runtime.source.gone_back import beyond, newest_epoch, told
 from services.executor.runtime.source.loop import SourceRun
 from services.executor.runtime.source.lost_tails import LostTails
 from services.executor.runtime.source.queues import SourceQueues
@@ -108,21 +109,42 @@ def _look(runtime: TaskRuntime, opened: Opened, search: Search) -> tuple[Found, 
         for partition, stored in opened.positions.items()
         if not partition.startswith(OWN)
     }
-    there: dict[MessageQueue, dict[str, tuple[int, Offset]]] = {}
-    ends: dict[MessageQueue, int] = {}
-    looked: dict[MessageQueue, int] = {}
-    sent = Sent(passed) if search.mixed else None
-    for queue, start in sorted(starts.items()):
-        read = partial(read_tail, client, queue, start, uid, control.stopping.is_set, sent, search.epochs.get(queue, 0))
-        try:
-            tail = insist("looking into the topic for what is there already", read)
-        except InterruptedError:
-            raise Stopped from None
+
+    def known(key: str) -> tuple[int, Offset]:
+        return passed.get(key, (opened.incarnation, ()))
+
+    sent = Sent(known) if search.mixed else None
+    tails = _read_tails(runtime, search, sent)
+    newest = max(tail.epoch for tail in tails.values())
+    # Who began since this task was opened has stored that before it sent anything.
+    gone_back = newest > newest_epoch(opened.positions) and newest > newest_epoch(
+        insist("opening the task again", runtime.positions.open).positions
+    )
+    if gone_back and sent is None:
+        # By which queue map that went is forgotten, too.
+        sent = Sent(known)
+        tails = _read_tails(runtime, search, sent)
+    for tail in tails.values():
         if tail.gap:
             runtime.reporter.log("WARNING", tail.gap)
-        there[queue] = {key: place for key, place in tail.there.items() if place > passed.get(key, (-1, ()))}
-        looked[queue], ends[queue] = tail.start, tail.end
-    return Found(there, looked, None if sent is None else sent.offsets), ends
+    found = beyond(tails, known)
+    if gone_back or found.raised:
+        runtime.reporter.log("WARNING", told(found.raised))
+    looked = {queue: tail.start for queue, tail in tails.items()}
+    ends = {queue: tail.end for queue, tail in tails.items()}
+    return Found(found.there, looked, None if sent is None else sent.offsets, found.raised), ends
+
+
+def _read_tails(runtime: TaskRuntime, search: Search, sent: Sent | None) -> dict[MessageQueue, Tail]:
+    client, uid, stopping = runtime.client, runtime.spec.connector_uid, runtime.control.stopping.is_set
+    tails: dict[MessageQueue, Tail] = {}
+    for queue, start in sorted(search.starts.items()):
+        read = partial(read_tail, client, queue, start, uid, stopping, sent, search.epochs.get(queue, 0))
+        try:
+            tails[queue] = runtime.attempts.insist("looking into the topic for what is there already", read)
+        except InterruptedError:
+            raise Stopped from None
+    return tails
 
 
 def _wait(runtime: TaskRuntime, opened: Opened, starts: Mapping[MessageQueue, int]) -> float:

@@ -243,6 +243,7 @@ class Found:
         there: By queue and mark key the incarnation and the highest source offset.
         floors: By queue where the search began: it stays the floor until the positions have passed what was found.
         sent: By mark key the incarnation and the offsets that are there; None: all went by the queue map that holds now.
+        raised: By mark key the incarnation that the topic knows, where the position service knows a lower one (see `gone_back`).
     """
 
     def __init__(
@@ -250,7 +251,9 @@ class Found:
         there: Mapping[MessageQueue, Mapping[str, tuple[int, Offset]]],
         floors: Floors,
         sent: Mapping[str, tuple[int, Collection[Offset]]] | None = None,
+        raised: Mapping[str, int] | None = None,
     ) -> None:
+        self._raised = raised or {}
         self._there = {queue: dict(marks) for queue, marks in there.items() if marks}
         self._floors = dict(floors)
         self._read: set[str] = set()
@@ -269,6 +272,10 @@ class Found:
             return ()
         found, mark = self._there.get(queue, {}).get(key, (incarnation, ()))
         return mark if found == incarnation else ()
+
+    def raised(self, key: str) -> int:
+        """The incarnation of a source partition that the topic knows, where the position service knows a lower one; else 0."""
+        return self._raised.get(key, 0)
 
     @property
     def mixed(self) -> bool:

@@ -172,14 +172,16 @@ async def test_a_rollback_with_positions_goes_on_where_the_revision_had_ended(re
         assert (connector["revision"], connector["config"]["filename"]) == ("3", "/1")
         assert connector["wantedState"] == "WANTED_STATE_RUNNING"
         positions = (await rest.get("/v1/connectors/one/positions")).json()["positions"]
-        assert [(each["partition"], each["offset"], each["incarnation"]) for each in positions] == [("p", "[5]", "1")]
+        assert [(each["partition"], each["offset"]) for each in positions] == [("p", "[5]")]
+        incarnation = positions[0]["incarnation"]
+        assert int(incarnation) > 0
         assert await changes(rest, "one") == ["RESUME", "MOVE_POSITIONS", "ROLLBACK", "STOP", "UPDATE", "CREATE"]
 
         # Once more is the same: the configuration is there, and so are the positions.
         again = await run(rest, "connector", "rollback", "one", "1", "--with-positions")
         assert again.exit_code == 0, again.output
         positions = (await rest.get("/v1/connectors/one/positions")).json()["positions"]
-        assert [(each["offset"], each["incarnation"]) for each in positions] == [("[5]", "1")]
+        assert [(each["offset"], each["incarnation"]) for each in positions] == [("[5]", incarnation)]
 
     diff = await run(rest, "connector", "diff", "one", "1", "2")
     assert diff.stdout == "one: revision 1 -> 2\n- filename = /1\n+ filename = /2\n"

@@ -22,7 +22,7 @@ from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
 from services.executor.runtime.sink.decode.origins import topic_of
 from services.executor.runtime.sink.decode.part import BadRecord, Part
-from services.executor.runtime.sink.duplicates import behind
+from services.executor.runtime.sink.duplicates import behind, there_up_to
 
 
 def row_of(body: bytes, row: int) -> bytes:
@@ -193,4 +193,5 @@ def _fresh(rows: Rows, raw: bytes, seen: Mapping[str, SourceMark]) -> Rows:
     """
     place = parse(raw)
     mark = None if place is None or place.key != rows.source else seen.get(place.key)
-    return rows if place is None or mark is None or mark.incarnation != place.incarnation else rows.above(mark.offset)
+    there = () if place is None else there_up_to(mark, place.epoch, place.incarnation)
+    return rows.above(there) if there else rows

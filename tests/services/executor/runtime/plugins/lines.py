@@ -224,9 +224,10 @@ class TableTask(RecordSinkTask):
                 self._db.execute("ROLLBACK")
                 msg = f"{self._file} belongs to epoch {stored[1]}"
                 raise PermanentError(msg)
-            if stored is not None and self._stores and json.loads(stored[0])["until"] != commit.before[queue].until:
+            known, before = None if stored is None else _position(json.loads(stored[0])), commit.before[queue]
+            if known is not None and self._stores and known.place != before.place and known.incarnation >= before.incarnation:
                 self._db.execute("ROLLBACK")
-                msg = f"{queue} is at {stored[0]}, not at {commit.before[queue].until}"
+                msg = f"{queue} is at {stored[0]}, not at {before.until}"
                 raise PermanentError(msg)
             self._db.execute("INSERT OR REPLACE INTO positions VALUES (?,?,?)", (queue, _text(after), commit.epoch))
         for receipt in receipts:

@@ -49,12 +49,12 @@ def test_what_came_late_behind_messages_of_a_newer_owner_is_not_there_since_sink
     for properties in (late.stamp([(1,)]), newer.stamp([(2,), (3,)]), late.stamp([(9,)]), newer.stamp([(4,)])):
         tasks.client.send_batch(queue, encode_batch([b"body"] * len(properties), properties))
     tasks.client.barrier(queue.broker)
-    sent = Sent({})
+    sent = Sent(lambda _key: (0, ()))
     assert read_tail(tasks.client, queue, 0, "c", lambda: False, sent).there == {"c/p": (0, (4,))}
     assert sent.offsets == {"c/p": (0, {(1,), (2,), (3,), (4,)})}
     # Whoever looks from behind the newer owner's messages is told of them by the row that they were stored with.
     behind = read_tail(tasks.client, queue, 4, "c", lambda: False)
     assert behind.there == {"c/p": (0, (9,))}
-    sent = Sent({})
+    sent = Sent(lambda _key: (0, ()))
     assert read_tail(tasks.client, queue, 4, "c", lambda: False, sent, lowest=2).there == {"c/p": (0, (4,))}
     assert sent.offsets == {"c/p": (0, {(4,)})}

@@ -37,7 +37,9 @@ def test_select_keeps_exactly_what_is_above_the_mark_and_not_of_an_older_owner(f
         mark = marks.get(place.key)
         if mark is not None and place.epoch < mark.epoch:
             continue
-        if mark is None or (place.incarnation, place.offset) > (mark.incarnation, mark.offset):
+        # A newer owner with a lower incarnation knows nothing of the move of its positions: its store has gone back.
+        went_back = mark is not None and place.epoch > mark.epoch and place.incarnation < mark.incarnation
+        if mark is None or (mark.incarnation if went_back else place.incarnation, place.offset) > (mark.incarnation, mark.offset):
             expected.append(index)
             marks[place.key] = SourceMark(place.epoch, place.incarnation, place.offset)
     kept, moved, _ = select([raw for raw, _ in found], {})
@@ -92,3 +94,16 @@ def test_duplicates_are_told_with_the_mark_that_they_are_not_above() -> None:
     assert not told[0].is_late
     again = SourceMark(2, 1, (1,))
     assert select(stamper.stamp([(9,)]), {"u/p": again}).left_out == [LeftOut("u/p", 2, again, 1)], "of an older incarnation"
+
+
+def test_after_a_restored_position_store_what_a_newer_owner_sends_is_told_by_its_offsets_alone() -> None:
+    """The store has forgotten a move by hand: its owner sends under the incarnation of before, from its position on."""
+    marks = {"u/p": SourceMark(1, 1, (600,))}
+    kept, moved, told = select(Stamper("u", 2, "p", 0).stamp([(599,), (600,), (601,), (602,)]), marks)
+    assert (kept, moved) == ([2, 3], {"u/p": SourceMark(2, 0, (602,))}), "nothing is lost, and nothing comes twice"
+    assert [(each.messages, each.is_late) for each in told] == [(2, False)]
+    assert select(Stamper("u", 2, "p", 0).stamp([(603,)]), moved).kept is None
+    # The same owner, or an older one, sends what was on its way before the move.
+    assert select(Stamper("u", 2, "p", 0).stamp([(900,)]), {"u/p": SourceMark(2, 1, (600,))}).kept == []
+    # The next move is above both.
+    assert select(Stamper("u", 3, "p", 2).stamp([(1,)]), moved).kept is None

@@ -52,7 +52,7 @@ def look(topic: Topic, stored: dict[str, Stored], generation: int, revision: int
     search = scan_from(rows(stored), 0, generation, revision)
     there = {queue: topic.tail(queue, start) for queue, start in search.starts.items()}
     passed = {partition: (each.incarnation, each.offset) for partition, each in stored.items()}
-    sent = Sent(passed)
+    sent = Sent(lambda key: passed.get(key, (0, ())))
     for queue, start in search.starts.items():
         for partition, number in topic.queues[queue][start:]:
             sent.add(Place(partition, 1, 0, (number,)), [(number,)])
@@ -249,11 +249,15 @@ def test_a_missing_record_that_no_queue_of_its_new_topic_can_take_in_order_is_re
         found.lane("u", [other], "uid/p", 0, (3,))
 
 
-def test_of_a_message_of_several_incarnations_only_the_highest_counts() -> None:
-    sent = Sent({"p": (0, (2,))})
-    for incarnation, number in ((0, 1), (0, 3), (1, 1), (0, 4)):
+def test_of_what_was_sent_only_what_is_behind_the_position_and_not_of_before_a_move_by_hand_counts() -> None:
+    sent = Sent(lambda _key: (1, (2,)))
+    for incarnation, number in ((0, 5), (1, 1), (1, 3), (1, 4), (0, 6)):
         sent.add(Place("p", 1, incarnation, (number,)), [(number,)])
-    assert sent.offsets == {"p": (1, {(1,)})}
+    assert sent.offsets == {"p": (1, {(3,), (4,)})}
+    # A higher one than is stored: the store has gone back. Behind its position all that was sent is there.
+    sent.add(Place("p", 2, 7, (1,)), [(1,)])
+    sent.add(Place("p", 2, 7, (9,)), [(9,)])
+    assert sent.offsets == {"p": (7, {(3,), (4,), (9,)})}
 
 
 def test_a_row_survives_being_stored() -> None:

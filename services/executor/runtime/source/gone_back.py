@@ -1,0 +1,68 @@
+"""What a topic knows of a source that the position service has forgotten: its store was put back from a backup. Pure.
+
+Incarnations are stored before anything is sent under them, and so are the rows of tasks, with their epochs. So whatever stands in a
+topic under a higher one than is stored was sent after the backup.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from rocketconnect_sdk.record import Offset
+from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.positions.stored import Stored
+from services.executor.runtime.rocketmq.tail import Tail
+from services.executor.runtime.source.takeover import ROW
+
+Known = Callable[[str], tuple[int, Offset]]
+"""By mark key the incarnation and the position of a source partition, as the position service has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """What stands in the queues beyond the positions.
+
+    Attributes:
+        there: By queue and mark key the incarnation and the highest source offset.
+        raised: By mark key the incarnation that the topic knows, where the position service knows a lower one.
+    """
+
+    there: Mapping[MessageQueue, Mapping[str, tuple[int, Offset]]]
+    raised: Mapping[str, int] = field(default_factory=dict)
+
+
+def beyond(tails: Mapping[MessageQueue, Tail], known: Known) -> Beyond:
+    """What the ends of the queues hold beyond the positions.
+
+    What is of a lower incarnation was sent before a move by hand, and is sent again. Where one is higher than the position service
+    knows, the position is that of a backup: what is behind it is there under any incarnation from that of the backup on.
+    """
+    highest: dict[str, int] = {}
+    for tail in tails.values():
+        for key, reached in tail.reached.items():
+            highest[key] = max(highest.get(key, 0), *reached)
+    raised = {key: incarnation for key, incarnation in highest.items() if incarnation > known(key)[0]}
+    there: dict[MessageQueue, dict[str, tuple[int, Offset]]] = {}
+    for queue, tail in tails.items():
+        there[queue] = {}
+        for key, reached in tail.reached.items():
+            stored, position = known(key)
+            counting = [offset for incarnation, offset in reached.items() if incarnation >= stored]
+            if counting and (mark := max(counting)) > position:
+                there[queue][key] = (raised.get(key, stored), mark)
+    return Beyond(there, raised)
+
+
+def newest_epoch(positions: Mapping[str, Stored]) -> int:
+    """The highest epoch of an owner that has stored where it began; 0: none has."""
+    return max((stored.offset[0] for name, stored in positions.items() if name.startswith(ROW)), default=0)
+
+
+def told(raised: Mapping[str, int]) -> str:
+    """What it means that the topic knows higher incarnations, or newer owners, for people."""
+    moved = ", ".join(sorted(raised)[:3]) + (f" and {len(raised) - 3} more" if len(raised) > 3 else "")
+    which = f" Of {moved} a position was moved since, which is forgotten." if raised else ""
+    return (
+        "the store of the position service has gone back, as after a backup was put back: the topic holds what was sent since."
+        f"{which} The task goes on at the position of the backup and sends nothing that is there already; where that is not "
+        "where it should be, stop the connector and set its positions"
+    )
