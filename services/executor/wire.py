@@ -115,6 +115,7 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         source_remaining_unit=value.source_remaining_unit,
         source_time_left=None if value.source_seconds_left is None else duration(value.source_seconds_left),
         late_skipped=value.late_skipped,
+        dropped_in_a_row=value.dropped_in_a_row,
         gap_messages=value.gap_messages,
         last_left_out=value.last_left_out,
         spark_ui=value.spark_ui,

@@ -34,6 +34,7 @@ _GAUGES: Mapping[str, tuple[str, str]] = {
     "rate_in": ("records_in_per_second", "Records a second over the last ten seconds, in."),
     "rate_out": ("records_out_per_second", "Records a second over the last ten seconds, out."),
     "buffered_bytes": ("buffered_bytes", "Bytes held between two stages now."),
+    "dropped_in_a_row": ("dropped_in_a_row", "Messages dropped since anything of their source partitions was kept."),
     "batch_seconds_max": ("batch_duration_max_seconds", "The longest batch since the task was started."),
 }
 _UNDER_WAY = {

@@ -76,6 +76,7 @@ class TaskMetrics:
     source_seconds_left: float | None = None
     source_positions: tuple[SourcePosition, ...] = ()
     late_skipped: int = 0
+    dropped_in_a_row: int = 0
     gap_messages: int = 0
     last_left_out: str = ""
     warnings: tuple[Warned, ...] = ()

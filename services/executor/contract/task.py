@@ -25,6 +25,7 @@ class State(Enum):
     RUNNING = "RUNNING"
     IDLE = "IDLE"
     WAITING = "WAITING"
+    STALLED = "STALLED"
     PAUSED = "PAUSED"
     FAILED = "FAILED"
     RESTARTING = "RESTARTING"

@@ -17,6 +17,7 @@ MESSAGE_CHARACTERS = 16_384
 """Longer messages and traces are cut."""
 
 _AT_WORK = {State.RUNNING, State.IDLE}
+_TROUBLE = (State.WAITING, State.STALLED)
 _ENDED = (State.FAILED, State.STOPPED)
 
 
@@ -55,7 +56,7 @@ class TaskReporter:
         self._changed.set()
         # A task that moves records and rests in turns says nothing new by it; how it ended is logged by whoever ends it.
         if state is not before and {state, before} != _AT_WORK and state not in _ENDED:
-            self.log("WARNING" if state is State.WAITING else "INFO", f"{state.name}: {trace}" if trace else state.name)
+            self.log("WARNING" if state in _TROUBLE else "INFO", f"{state.name}: {trace}" if trace else state.name)
 
     def progress(self) -> None:
         """See Reporter.progress."""

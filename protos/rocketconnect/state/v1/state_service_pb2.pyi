@@ -178,6 +178,7 @@ class TaskMetrics(_message.Message):
     LAST_LEFT_OUT_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     SPARK_UI_FIELD_NUMBER: _builtins.int
+    DROPPED_IN_A_ROW_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -227,6 +228,10 @@ class TaskMetrics(_message.Message):
     spark_ui: _builtins.str
     """The address of the Spark UI of the driver that a sink has, as Spark says it. Empty: it has none, or spark.ui.enabled is false, as it
     is by default.
+    """
+    dropped_in_a_row: _builtins.int
+    """Messages that a sink has dropped as duplicates or as late ones since it kept anything of their source partitions; 0 again when what was
+    sent once more is there to its end. A task for which that goes on for longer than restarts explain is STALLED, and says why.
     """
     @_builtins.property
     def batch_bounds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
@@ -300,10 +305,11 @@ class TaskMetrics(_message.Message):
         last_left_out: _builtins.str = ...,
         warnings: _abc.Iterable[Global___TaskWarning] | None = ...,
         spark_ui: _builtins.str = ...,
+        dropped_in_a_row: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "open_batch", b"open_batch", "source_time_left", b"source_time_left"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left", "spark_ui", b"spark_ui", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "dropped_in_a_row", b"dropped_in_a_row", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left", "spark_ui", b"spark_ui", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

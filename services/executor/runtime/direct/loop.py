@@ -23,6 +23,8 @@ from services.executor.runtime.rocketmq.topics import TopicMaker, dead_letter_qu
 from services.executor.runtime.sink.before_commit import Gate
 from services.executor.runtime.sink.dead_letters import InSource, SinkDeadLetters
 from services.executor.runtime.sink.decode.part import BadRecord, Part, written_bytes
+from services.executor.runtime.sink.dropping import Dropping
+from services.executor.runtime.sink.duplicates import LeftOut
 from services.executor.runtime.sink.engines import NativeEngine
 from services.executor.runtime.sink.positions import choose, commit_of
 from services.executor.runtime.source.resuming import check_resume
@@ -56,6 +58,9 @@ class DirectRun:
         self._positions: dict[str, QueuePosition] = {}
         self._letters = SinkDeadLetters(runtime, (), context.max_record_bytes, InSource())
         self._failure: Exception | None = None
+        self._dropping = Dropping()
+        self._wrong = ""
+        """Why it drops what it reads, for people, where restarts do not explain that; empty: they do, or it does not."""
         self._starts: Mapping[str, Position] = {}
         self._mapped: set[str] = set()
 
@@ -141,7 +146,10 @@ class DirectRun:
             self._runtime.reporter.state(State.PAUSED)
         else:
             trouble = self._committer.trouble if not moved else ""
-            self._meter.say(now, trouble, work=moved, held=self._source.held_back)
+            wrong = self._dropping.said(now)
+            # Once: its numbers change all the time, and each change is a line in the log.
+            self._wrong = (self._wrong or wrong) if wrong else ""
+            self._meter.say(now, trouble, work=moved, held=self._source.held_back, wrong=self._wrong)
         if not moved:
             idle = _LONGEST_WAIT if paused or self._source.finished else max(self._source.idle_seconds, self._limit.delay())
             self._control.wait(min(wait, idle, _LONGEST_WAIT))
@@ -198,6 +206,7 @@ class DirectRun:
         before = self._positions.setdefault(name, QueuePosition(0, self._opened.incarnation))
         part = self._part(batch, before, now)
         self._metrics.duplicates_skipped += part.duplicates
+        self._look_at_duplicates(name, before, part, batch)
         commit = commit_of(self._runtime.spec, {name: before}, [part])
         ready = Gate(self._runtime, self._letters, part.bad, _place, lambda _: "")
 
@@ -226,6 +235,17 @@ class DirectRun:
         else:
             self._runtime.reporter.progress()
         self._failure = part.error
+
+    def _look_at_duplicates(self, name: str, before: QueuePosition, part: Part, batch: SourceBatch) -> None:
+        """What is dropped is not dropped in silence for long; see Dropping."""
+        key = mark_key(self._runtime.spec.connector_uid, name)
+        mark = before.marks.get(key)
+        left_out = []
+        if mark is not None and part.duplicates:
+            highest = max(offset for offset in batch.offsets if offset <= mark.offset)
+            left_out = [LeftOut(key, self._runtime.spec.epoch, mark, part.duplicates, before.incarnation, highest)]
+        self._dropping.saw(name, part.marks.keys(), left_out, before.marks.keys() | part.marks.keys(), time.monotonic())
+        self._metrics.dropped_in_a_row = self._dropping.in_a_row
 
     def _part(self, batch: SourceBatch, before: QueuePosition, now: float) -> Part:
         mark = self._mark(batch.partition, before)

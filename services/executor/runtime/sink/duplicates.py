@@ -6,21 +6,45 @@ from typing import NamedTuple
 
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.sink import SourceMark
-from services.executor.runtime.rocketmq.source_marks import Run, increasing, runs
+from services.executor.runtime.rocketmq.source_marks import Run, highest, increasing, runs
 
 
 class LeftOut(NamedTuple):
-    """Messages of a source partition that are left out because of its mark: as late ones, or as duplicates."""
+    """Messages of a source partition that are left out because of its mark: as late ones, or as duplicates.
+
+    Attributes:
+        key: "connector uid/source partition id".
+        epoch: Of the messages.
+        mark: That they are not above.
+        messages: How many.
+        incarnation: Of the messages.
+        highest: Their highest source offset.
+    """
 
     key: str
     epoch: int
     mark: SourceMark
     messages: int
+    incarnation: int
+    highest: Offset
 
     @property
     def is_late(self) -> bool:
         """Whether it is their epoch, which is below the mark's."""
         return self.epoch < self.mark.epoch
+
+    @property
+    def is_there(self) -> bool:
+        """Whether their records are in the queue, as far as the mark tells."""
+        is_same = self.incarnation == self.mark.incarnation or (
+            self.incarnation < self.mark.incarnation and self.epoch > self.mark.epoch
+        )
+        return is_same and self.highest <= self.mark.offset
+
+    @property
+    def closes(self) -> bool:
+        """Whether they are all that can be there: what follows of their sender is new."""
+        return self.is_there and self.highest == self.mark.offset and not self.is_late
 
 
 class Selected(NamedTuple):
@@ -52,17 +76,17 @@ def select(raws: Sequence[bytes], marks: Mapping[str, SourceMark]) -> Selected:
         before = moved.get(run.key) or marks.get(run.key)
         if before is not None and run.epoch < before.epoch:
             # Invariant 5: not in silence. It is right after a pause, and a loss should epochs ever go back.
-            left_out.append(LeftOut(run.key, run.epoch, before, run.stop - run.start))
+            left_out.append(LeftOut(run.key, run.epoch, before, run.stop - run.start, run.incarnation, highest(run.offsets)))
             continue
         fresh, mark = _fresh(run, run.offsets, before)
         kept.append(fresh)
         if mark is not None:
             moved[run.key] = mark
         duplicates = run.stop - run.start - len(fresh)
-        highest = mark or before
-        if duplicates and highest is not None:
+        above = mark or before
+        if duplicates and above is not None:
             # Not in silence either: it is right after an unclean end, and a loss where somebody forged the mark.
-            left_out.append(LeftOut(run.key, run.epoch, highest, duplicates))
+            left_out.append(LeftOut(run.key, run.epoch, above, duplicates, run.incarnation, highest(run.offsets)))
     if sum(map(len, kept)) == len(raws):
         return Selected(None, moved)
     return Selected(list(chain.from_iterable(kept)), moved, left_out)

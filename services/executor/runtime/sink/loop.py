@@ -90,6 +90,8 @@ class SinkRun:
         """The sink has records that are not durable."""
         self._full = ""
         """Why nothing more is written now, for people; empty: it is."""
+        self._wrong = ""
+        """Why it drops what it reads, for people, where restarts do not explain that; empty: they do, or it does not."""
         self._failure: Exception | None = None
         self._unwritten = False
         """The time for a clean end was over before a batch could be written: nothing behind it may be."""
@@ -146,7 +148,7 @@ class SinkRun:
 
     def _write(self, parts: Sequence[Part]) -> None:
         """Writes a batch, however long that takes, and moves the positions behind it."""
-        self._meter.say(time.monotonic(), "", work=True)
+        self._meter.say(time.monotonic(), "", work=True, wrong=self._wrong)
         self._metrics.open_batch = self._open_batch()
         try:
             self._put(parts)
@@ -215,6 +217,7 @@ class SinkRun:
         now = time.monotonic()
         self._meter.sample(now, self._batcher.size)
         self._metrics.late_skipped = self._reader.late
+        self._metrics.dropped_in_a_row = self._reader.dropping.in_a_row
         self._metrics.gap_messages = self._passed + self._reader.passed
         self._metrics.open_batch = self._open_batch()
         ends = self._reader.known_ends()
@@ -230,7 +233,10 @@ class SinkRun:
         trouble = self._reader.trouble or self._share.trouble or self._full
         if not trouble and idle and not self._committer.idle:
             trouble = self._committer.trouble
-        self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0 or self._holds)
+        wrong = self._reader.dropping.said(now)
+        # Once: its numbers change all the time, and each change is a line in the log.
+        self._wrong = (self._wrong or wrong) if wrong else ""
+        self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0 or self._holds, wrong=self._wrong)
 
     def _open_batch(self) -> OpenBatch | None:
         waiting = self._waiting()

@@ -22,6 +22,7 @@ from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.origins import by_topic
 from services.executor.runtime.sink.decode.part import Part
+from services.executor.runtime.sink.dropping import Dropping, why
 from services.executor.runtime.sink.duplicates import LeftOut, select
 from services.executor.runtime.sink.positions import merged
 from services.executor.runtime.task.control import TaskControl
@@ -132,6 +133,7 @@ class SinkReader:
         """How many messages were left out because of their epoch."""
         self.passed = 0
         """How many messages were missing and passed, as on.gap=skip says."""
+        self.dropping = Dropping()
         self.caught_up = False
         self._thread = threading.Thread(target=self._run, name="sink reader", daemon=True)
 
@@ -276,6 +278,7 @@ class SinkReader:
         reading.marks = merged(reading.marks, moved)
         reading.position, reading.stored_ms = parts[-1].until, parts[-1].stored_ms
         self._tell_left_out(reading, left_out)
+        self.dropping.saw(text(reading.stream.queue), moved.keys(), left_out, reading.marks.keys(), time.monotonic())
         if parts[-1].error is not None:
             self._closed = True
 
@@ -294,7 +297,7 @@ class SinkReader:
                 where = (
                     f"{one.messages} or more messages of {one.key} in {text(reading.stream.queue)} before offset {reading.position}"
                 )
-                self._log("WARNING", f"{where} are left out: {_why(one)}")
+                self._log("WARNING", f"{where} are left out: {why(one)}")
 
     def _put(self, part: Part) -> None:
         while not self._batcher.put(part, _PUT_SECONDS):
@@ -350,18 +353,3 @@ class SinkReader:
         self._put(Part(queue, reading.position, gap.resume_at, {}, nothing, 0, 0, arrived=time.monotonic(), topic=topic))
         reading.position = gap.resume_at
         reading.stream.seek(gap.resume_at)
-
-
-def _why(one: LeftOut) -> str:
-    """Why messages are left out, and when that is right."""
-    mark = one.mark
-    if one.is_late:
-        return (
-            f"they were sent under epoch {one.epoch}, and epoch {mark.epoch} is in the queue before them. That is right where "
-            "their sender had lost its lease: its successor has sent the records again"
-        )
-    return (
-        f"they are duplicates: they were sent under epoch {one.epoch}, and are not above source offset {list(mark.offset)} of "
-        f"incarnation {mark.incarnation}, which epoch {mark.epoch} has in the queue before them. That is right where a sender "
-        "ended within a send, and what it had sent was sent again"
-    )

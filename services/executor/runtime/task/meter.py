@@ -73,7 +73,9 @@ class Meter:
             metrics.rate_in = (metrics.records_in - records_in) / (now - then)
             metrics.rate_out = (metrics.records_out - records_out) / (now - then)
 
-    def say(self, now: float, trouble: str, *, work: bool, gathering: bool = False, done: bool = False, held: str = "") -> None:
+    def say(
+        self, now: float, trouble: str, *, work: bool, gathering: bool = False, done: bool = False, held: str = "", wrong: str = ""
+    ) -> None:
         """Reports the state of a task that runs.
 
         Args:
@@ -83,9 +85,12 @@ class Meter:
             gathering: Records wait for more before they are written: healthy, not stalled, and not done either.
             done: There will never be more: it is IDLE at once, not a moment later.
             held: What is there and no record yet, why an idle source has it and rests; empty: nothing.
+            wrong: Why it does not do what it is there for, though nothing is away and it reads; empty: it does.
         """
         self._reporter.work(work)
-        if trouble:
+        if wrong:
+            self._reporter.state(State.STALLED, wrong)
+        elif trouble:
             self._reporter.state(State.WAITING, trouble)
         elif work or gathering or (not done and now - self._moved_at < _MOVED_LATELY):
             self._reporter.state(State.RUNNING)

@@ -66,7 +66,7 @@ def test_what_is_read_twice_is_dropped_and_what_a_reset_sends_again_arrives() ->
     first = Stamper("u", 1, "p", 0).stamp([(1,), (2,), (3,)])
     kept, marks, _ = select(first, {})
     assert kept is None
-    assert select(first, marks) == ([], {}, [LeftOut("u/p", 1, SourceMark(1, 0, (3,)), 3)])
+    assert select(first, marks) == ([], {}, [LeftOut("u/p", 1, SourceMark(1, 0, (3,)), 3, 0, (3,))])
     again = Stamper("u", 2, "p", 1).stamp([(1,), (2,)])
     kept, marks, _ = select(again, marks)
     assert kept is None
@@ -80,7 +80,9 @@ def test_what_a_producer_without_its_lease_sends_late_is_dropped_even_when_it_is
     rest = Stamper("u", 2, "p", 0).stamp([(3,), (4,), (5,)])
     kept, marks, told = select([*new, *late, *rest], {})
     assert kept == [0, 1, 3, 4, 5]
-    assert told == [LeftOut("u/p", 1, SourceMark(2, 0, (2,)), 1)], "what is left out for its epoch is not left out in silence"
+    assert told == [LeftOut("u/p", 1, SourceMark(2, 0, (2,)), 1, 0, (5,))], (
+        "what is left out for its epoch is not left out in silence"
+    )
     assert marks["u/p"] == SourceMark(2, 0, (5,))
 
 
@@ -88,12 +90,14 @@ def test_duplicates_are_told_with_the_mark_that_they_are_not_above() -> None:
     stamper = Stamper("u", 2, "p", 0)
     before = {"u/p": SourceMark(2, 0, (3,))}
     kept, _, told = select(stamper.stamp([(2,), (3,), (4,)]), before)
-    assert (kept, told) == ([2], [LeftOut("u/p", 2, SourceMark(2, 0, (4,)), 2)])
+    assert (kept, told) == ([2], [LeftOut("u/p", 2, SourceMark(2, 0, (4,)), 2, 0, (4,))])
     kept, _, told = select(Stamper("u", 3, "p", 0).stamp([(1,), (2,)]), before)
-    assert (kept, told) == ([], [LeftOut("u/p", 3, before["u/p"], 2)])
+    assert (kept, told) == ([], [LeftOut("u/p", 3, before["u/p"], 2, 0, (2,))])
     assert not told[0].is_late
     again = SourceMark(2, 1, (1,))
-    assert select(stamper.stamp([(9,)]), {"u/p": again}).left_out == [LeftOut("u/p", 2, again, 1)], "of an older incarnation"
+    assert select(stamper.stamp([(9,)]), {"u/p": again}).left_out == [LeftOut("u/p", 2, again, 1, 0, (9,))], (
+        "of an older incarnation"
+    )
 
 
 def test_after_a_restored_position_store_what_a_newer_owner_sends_is_told_by_its_offsets_alone() -> None:

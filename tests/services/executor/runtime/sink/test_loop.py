@@ -16,6 +16,7 @@ from services.executor.contract.metrics import SourcePosition
 from services.executor.contract.stop_limits import StopLimits
 from services.executor.contract.task import Kind, State
 from services.executor.runtime.rocketmq.source_marks import Stamper
+from services.executor.runtime.sink import dropping
 from tests.services.executor.runtime.conftest import BATCH_TOPIC, TOPIC_TYPES, PositionProcess, Tasks, produce, rows, values
 
 pytestmark = pytest.mark.rocketmq
@@ -425,3 +426,31 @@ def test_a_direct_task_counts_the_bytes_that_the_sink_has_taken_alone(tasks: Tas
     assert running.reporter.metrics.bytes_in == read
     # Of the four each has its share.
     assert running.reporter.metrics.bytes_out == 2 * (3 * read // 4) // 3
+
+
+def test_a_sink_that_drops_all_that_comes_is_stalled_and_says_why_until_it_keeps_something(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dropping, "LOST_SECONDS", 0.2)
+    tasks.create_topic(1)
+    queue = tasks.client.queues(tasks.topic)[0]
+
+    def send(epoch: int, numbers: Sequence[int]) -> None:
+        stamps = Stamper("c", epoch, "p", 0).stamp([(number,) for number in numbers])
+        properties = [stamp.decode().removeprefix("RCPOS\x01").removesuffix("\x02") for stamp in stamps]
+        messages = [Message(str(n).encode(), properties={"RCPOS": own}) for n, own in zip(numbers, properties, strict=True)]
+        tasks.client.send_batch(queue, messages, 10)
+
+    send(20, [1])
+    run = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(tasks.path / "t.db")})
+    run.reporter.wait_for_state(State.IDLE)
+    send(8, range(2, 102))
+    said = run.reporter.wait_for_state(State.STALLED)
+    assert "c/p" in said
+    assert "epoch 8" in said
+    run.reporter.wait_for(lambda: run.reporter.metrics.dropped_in_a_row == 100)
+    send(20, range(2, 102))
+    run.reporter.wait_for_out(101)
+    run.reporter.wait_for_state(State.IDLE)
+    assert run.reporter.metrics.dropped_in_a_row == 0
+    assert run.stop().clean
