@@ -135,8 +135,8 @@ def already_there(name: str) -> AlreadyExists:
     return AlreadyExists("CONNECTOR_EXISTS", message, connector=name)
 
 
-def adopted_row(connection: sa.Connection, uid: str) -> dict[str, Any]:
-    """What a new connector takes over from a deleted one.
+def adopted_row(connection: sa.Connection, uid: str, above: int) -> dict[str, Any]:
+    """What a new connector takes over from a deleted one, which has had the revision `above` whatever is stored.
 
     Raises:
         NotFound: ADOPTED_UID_NOT_FOUND.
@@ -150,5 +150,5 @@ def adopted_row(connection: sa.Connection, uid: str) -> dict[str, Any]:
         message = f"connector {row['name']!r} lives and has the uid {uid!r}; delete it first, or adopt none"
         raise FailedPrecondition("ADOPTED_UID_ALIVE", message, uid=uid, connector=row["name"])
     # Revisions go on counting: (uid, revision) names one configuration for ever.
-    kept = {"uid": uid, "revision": row["revision"] + 1, "restarts": row["restarts"]}
+    kept = {"uid": uid, "revision": max(row["revision"], above) + 1, "restarts": row["restarts"]}
     return kept | {"delete_time": None, "cleanup_due": None, "cleanup_error": None}

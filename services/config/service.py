@@ -57,6 +57,7 @@ class ConfigService(ConfigServiceServicer):
         self._others = others
         self._executors = executors
         self._verdicts = Verdicts(store, executors, predecessors)
+        self._predecessors = predecessors
         self._feed = feed
 
     async def CreateConnector(self, request: pb.CreateConnectorRequest, context: ServicerContext) -> pb.CreateConnectorResponse:
@@ -70,7 +71,10 @@ class ConfigService(ConfigServiceServicer):
             if not draft.adopt_uid:
                 verdict = await self._verdicts.with_predecessor(draft.name, draft.config, verdict)
             by = _signature(request, context)
-            connector = await self._feed.write(self._store.create, draft, verdict.type, by, verdict.targets, verdict.reads)
+            above = await self._predecessors.newest_revision(draft.adopt_uid) if draft.adopt_uid else 0
+            connector = await self._feed.write(
+                self._store.create, draft, verdict.type, by, verdict.targets, verdict.reads, above=above
+            )
             _log.info("connector created", connector=connector.name, uid=connector.uid)
             answer.warnings.extend(map(wire.problem, verdict.warnings))
             answer.notes.extend(verdict.notes)
@@ -350,6 +354,7 @@ class ConfigService(ConfigServiceServicer):
         refuse_same(current, config)
         verdict = await self._verdicts.checked(current.name, config)
         verdict = await self._verdicts.with_predecessor(current.name, config, verdict)
+        above = await self._predecessors.newest_revision(current.uid)
         connector = await self._feed.write(
             self._store.update,
             current.name,
@@ -360,6 +365,7 @@ class ConfigService(ConfigServiceServicer):
             verdict.targets,
             verdict.reads,
             of_revision=of_revision,
+            above=above,
         )
         _log.info("connector updated", connector=connector.name, uid=connector.uid, revision=connector.revision, author=str(by))
         return connector, verdict.warnings

@@ -98,8 +98,12 @@ class ConfigStore:
         by: Signature = _NOBODY,
         targets: Sequence[Target] | None = None,
         reads: Reads | None = None,
+        *,
+        above: int = 0,
     ) -> Connector:
         """Store a new connector that alone may write `targets` and reads so, or return what the same create was answered before.
+
+        `above`: a revision that an adopted uid has had, whatever is stored here (see `update`).
 
         Raises:
             InvalidArgument: CONFIG_INVALID when a living connector has one of the targets, or reads the same into the same topic.
@@ -128,7 +132,7 @@ class ConfigStore:
                 "origins": dump(reads),
             }
             if draft.adopt_uid:
-                row |= adopted_row(write.connection, draft.adopt_uid)
+                row |= adopted_row(write.connection, draft.adopt_uid, above)
                 write.connection.execute(tables.connectors.update().where(tables.connectors.c.uid == row["uid"]).values(row))
             else:
                 row |= {"uid": self._new_uid(), "revision": 1, "restarts": 0}
@@ -152,8 +156,11 @@ class ConfigStore:
         reads: Reads | None = None,
         *,
         of_revision: int = 0,
+        above: int = 0,
     ) -> Connector:
         """Store the next revision of a connector; `of_revision`: the one that this is a rollback to, 0 for none.
+
+        `above`: a revision that it has had, whatever is stored here: the store may have been put back from a backup.
 
         Raises:
             InvalidArgument: CONFIG_INVALID when another living connector has one of the targets, or reads the same into the same
@@ -167,7 +174,7 @@ class ConfigStore:
             current = connector_of(row)
             checks.refuse_same(current, config)
             _refuse_others(write.connection, name, targets, reads)
-            row |= {"config": dump_config(config), "type": kind, "revision": current.revision + 1}
+            row |= {"config": dump_config(config), "type": kind, "revision": max(current.revision, above) + 1}
             row |= {"targets": owned.dump(targets), "origins": dump(reads)}
             origins.keep(write.connection, row["uid"], reads)
             write_revision(write.connection, write.sequence, write.now, row)

@@ -101,7 +101,9 @@ class PositionService(PositionServiceServicer):
         scope = f"positions of {uid}"
         after = pages.decode_token(scope, request.page_token) or ""
         found = await asyncio.to_thread(self._store.page, uid, after, size + 1)
+        newest = await asyncio.to_thread(self._store.newest_revision, uid)
         return pb.ListPositionsResponse(
+            newest_revision=newest,
             positions=map(wire.position, found[:size]),
             next_page_token=pages.encode_token(scope, found[size - 1].partition) if len(found) > size else "",
         )

@@ -25,7 +25,8 @@ def ended(ledger: Ledger, revision: int, now: int, *, keep_resume: bool) -> Snap
         return None
     offsets = {position.partition: position.offset for position in ledger.positions.values() if moves(position.partition)}
     resumes = {partition: ledger.positions[partition].resume for partition in offsets if ledger.positions[partition].resume}
-    return Snapshot(known, revision or known + 1, offsets, now, resumes if keep_resume else {})
+    # Lower than the one that ends: the store of the configurations has gone back. What it forgot is never asked for.
+    return Snapshot(known, max(revision, known + 1), offsets, now, resumes if keep_resume else {})
 
 
 def covering(snapshots: Sequence[Snapshot], revision: int) -> Snapshot:

@@ -207,6 +207,13 @@ class PositionStore:
         ]
         return opened or 0, kept
 
+    def newest_revision(self, uid: str) -> int:
+        """Return the highest revision of which a task was opened, or whose end is known; 0: not known."""
+        opened = sa.select(_connectors.c.revision).where(_connectors.c.uid == uid)
+        ended = sa.select(sa.func.max(_snapshots.c.revision)).where(_snapshots.c.connector_uid == uid)
+        with reading(self._engine) as connection:
+            return max(connection.execute(query).scalar() or 0 for query in (opened, ended))
+
     def page(self, uid: str, after: str, limit: int) -> list[Position]:
         """Return at most `limit` positions of a connector with partitions above `after`, by partition."""
         query = sa.select(_positions).where(_positions.c.connector_uid == uid, _positions.c.partition > after)

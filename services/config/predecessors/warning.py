@@ -39,6 +39,9 @@ class Positions(Protocol):
     async def of_uid(self, uid: str) -> Mapping[str, str] | None:
         """Return offsets by partition, of those that were begun, as far as they fit on a page; None: nobody says."""
 
+    async def newest_revision(self, uid: str) -> int:
+        """Return the highest revision that tasks ran; 0: none is known, or nobody says."""
+
 
 class GrpcPositions:
     """The position service over gRPC (see `Positions`)."""
@@ -48,20 +51,32 @@ class GrpcPositions:
 
     async def of_uid(self, uid: str) -> Mapping[str, str] | None:
         """Return offsets by partition (see `Positions`)."""
-        if self._channel is None:
-            return None
-        request = pb.ListPositionsRequest(connector_uid=uid)
-        try:
-            with remote_errors():
-                answer = await PositionServiceStub(self._channel).ListPositions(request, timeout=POSITIONS_SECONDS)
-        except ServiceError as error:
-            _log.info("where a deleted connector was is not known", uid=uid, cause=error.message)
+        answer = await self._listed(pb.ListPositionsRequest(connector_uid=uid))
+        if answer is None:
             return None
         return {
             each.partition: each.offset
             for each in answer.positions
             if not each.partition.startswith(_OWN) and each.offset not in _UNREAD
         }
+
+    async def newest_revision(self, uid: str) -> int:
+        """Return the highest revision that tasks ran (see `Positions`)."""
+        answer = await self._listed(pb.ListPositionsRequest(connector_uid=uid, page_size=1))
+        return 0 if answer is None else answer.newest_revision
+
+    async def _listed(self, request: pb.ListPositionsRequest) -> pb.ListPositionsResponse | None:
+        if self._channel is None:
+            return None
+        try:
+            with remote_errors():
+                answer: pb.ListPositionsResponse = await PositionServiceStub(self._channel).ListPositions(
+                    request, timeout=POSITIONS_SECONDS
+                )
+        except ServiceError as error:
+            _log.info("where a connector was is not known", uid=request.connector_uid, cause=error.message)
+            return None
+        return answer
 
     async def close(self) -> None:
         """Close the channel."""
@@ -101,6 +116,14 @@ class Predecessors:
     async def read_by(self, uid: str) -> Mapping[str, str] | None:
         """Return how far a connector came (see `Positions.of_uid`)."""
         return await self._positions.of_uid(uid)
+
+    async def newest_revision(self, uid: str) -> int:
+        """Return the highest revision that tasks of a connector ran (see `Positions`).
+
+        It is above the one that is stored here when this store was put back from a backup. A number that came a second time, of
+        another configuration, would be taken for the first one: queue maps and the ends of revisions are kept by it.
+        """
+        return await self._positions.newest_revision(uid)
 
     async def _found(
         self, name: str, config: Mapping[str, str], verdict: Verdict, workers: Sequence[Worker]

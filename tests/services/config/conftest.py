@@ -155,12 +155,13 @@ class StoredPositions(position_rpc.PositionServiceServicer):
 
     def __init__(self) -> None:
         self.of: dict[str, dict[str, str]] = {}
+        self.newest: dict[str, int] = {}
         self.fails_with: ServiceError | None = None
 
     async def ListPositions(self, request: position_pb.ListPositionsRequest, context: Any) -> Any:
         if self.fails_with is not None:
             raise self.fails_with
-        answer = position_pb.ListPositionsResponse()
+        answer = position_pb.ListPositionsResponse(newest_revision=self.newest.get(request.connector_uid, 0))
         for partition, offset in self.of.get(request.connector_uid, {}).items():
             answer.positions.add(partition=partition, offset=offset)
         return answer

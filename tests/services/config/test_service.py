@@ -443,3 +443,24 @@ async def test_a_preview_of_a_sink_passes_its_source_on(service: Any) -> None:
     source = {**GOOD, "path": "/data/other.txt"}
     shown = await service.stub.PreviewConnector(pb.PreviewConnectorRequest(name="c", config=GOOD, source=source))
     assert [record.position for record in shown.records] == ["c /data/in.txt of /data/other.txt"]
+
+
+async def test_a_revision_is_above_all_that_tasks_ran_though_a_backup_of_this_store_knows_fewer(service: Any) -> None:
+    """A number that came again, of another configuration, would be taken for the first one: a source kept the other's queue map."""
+    one = await service.create("c")
+    service.positions.newest[one.uid] = 5
+
+    async def updated(path: str) -> int:
+        config = {**GOOD, "path": path}
+        return int((await service.stub.UpdateConnector(pb.UpdateConnectorRequest(name="c", config=config))).connector.revision)
+
+    assert await updated("/2") == 6
+    assert await updated("/3") == 7
+    rolled = await service.stub.RollbackConnector(pb.RollbackConnectorRequest(name="c", revision=6))
+    assert rolled.connector.revision == 8
+    await service.stub.DeleteConnector(pb.DeleteConnectorRequest(name="c"))
+    service.positions.newest[one.uid] = 20
+    assert (await service.create("c", adopt_uid=one.uid)).revision == 21
+    # What nobody can tell holds nobody up.
+    service.positions.fails_with = errors.Unavailable("GONE", "gone")
+    assert await updated("/4") == 22

@@ -91,3 +91,16 @@ def test_the_last_so_many_snapshots_are_kept(store: PositionStore) -> None:
     for revision in range(1, snapshots.KEPT + 4):
         committed(store, opened(store, revision), p=revision)
     assert [each[0] for each in kept(store)] == list(range(snapshots.KEPT + 2, 2, -1))
+
+
+def test_the_newest_revision_is_remembered_where_the_configurations_have_gone_back(store: PositionStore) -> None:
+    assert store.newest_revision("c") == 0
+    committed(store, opened(store, 1), p=1)
+    committed(store, opened(store, 5), p=5)
+    assert store.newest_revision("c") == 5
+    committed(store, opened(store, 3, generation=6), p=7)
+    assert store.newest_revision("c") == 5
+    # What comes then is above it, so that the end of each is found by its number.
+    committed(store, opened(store, 6, generation=7), p=9)
+    assert kept(store) == [(5, 6, {"p": "[5]"}), (3, 6, {"p": "[7]"}), (1, 5, {"p": "[1]"})]
+    assert store.newest_revision("c") == 6

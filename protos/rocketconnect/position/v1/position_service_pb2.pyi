@@ -327,8 +327,11 @@ class ListPositionsResponse(_message.Message):
 
     POSITIONS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    NEWEST_REVISION_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Empty: the last page."""
+    newest_revision: _builtins.int
+    """The highest revision of the configuration of which a task was opened, or whose end is known; 0: not known."""
     @_builtins.property
     def positions(self) -> _containers.RepeatedCompositeFieldContainer[_record_pb2.Position]:
         """The positions, by partition."""
@@ -338,10 +341,11 @@ class ListPositionsResponse(_message.Message):
         *,
         positions: _abc.Iterable[_record_pb2.Position] | None = ...,
         next_page_token: _builtins.str = ...,
+        newest_revision: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next_page_token", b"next_page_token", "positions", b"positions"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["newest_revision", b"newest_revision", "next_page_token", b"next_page_token", "positions", b"positions"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
