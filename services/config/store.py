@@ -98,12 +98,9 @@ class ConfigStore:
         by: Signature = _NOBODY,
         targets: Sequence[Target] | None = None,
         reads: Reads | None = None,
-        *,
         above: int = 0,
     ) -> Connector:
         """Store a new connector that alone may write `targets` and reads so, or return what the same create was answered before.
-
-        `above`: a revision that an adopted uid has had, whatever is stored here (see `update`).
 
         Raises:
             InvalidArgument: CONFIG_INVALID when a living connector has one of the targets, or reads the same into the same topic.
@@ -158,9 +155,7 @@ class ConfigStore:
         of_revision: int = 0,
         above: int = 0,
     ) -> Connector:
-        """Store the next revision of a connector; `of_revision`: the one that this is a rollback to, 0 for none.
-
-        `above`: a revision that it has had, whatever is stored here: the store may have been put back from a backup.
+        """Store the next revision of a connector, higher than `above`; `of_revision`: that this is a rollback to, 0 for none.
 
         Raises:
             InvalidArgument: CONFIG_INVALID when another living connector has one of the targets, or reads the same into the same
@@ -171,10 +166,9 @@ class ConfigStore:
         """
         with self._write(by) as write:
             row = existing_row(write.connection, name, etag)
-            current = connector_of(row)
-            checks.refuse_same(current, config)
+            checks.refuse_same(connector_of(row), config)
             _refuse_others(write.connection, name, targets, reads)
-            row |= {"config": dump_config(config), "type": kind, "revision": max(current.revision, above) + 1}
+            row |= {"config": dump_config(config), "type": kind, "revision": max(row["revision"], above) + 1}
             row |= {"targets": owned.dump(targets), "origins": dump(reads)}
             origins.keep(write.connection, row["uid"], reads)
             write_revision(write.connection, write.sequence, write.now, row)

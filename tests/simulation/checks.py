@@ -1,7 +1,7 @@
 """What must hold at every moment, and at the end. Written apart from the product's rules, from the promises alone."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -52,6 +52,10 @@ class Checks:
         self.given: list[tuple[float, Key, str]] = []
         """When which unit was given to which worker."""
         self.altered_to: dict[tuple[str, str], Position] = {}
+        self.restored = False
+        """The store of the positions was put back from a backup."""
+        self._moves: dict[tuple[str, str], list[int]] = defaultdict(list)
+        """Where positions were moved to, also where that is forgotten."""
 
     def broken(self, name: str, what: str) -> Broken:
         note = f"BROKEN {name}: {what}"
@@ -124,6 +128,13 @@ class Checks:
 
     def altered(self, uid: str, position: Position) -> None:
         self.altered_to[uid, position.partition] = position
+        self._moves[uid, position.partition].append(json.loads(position.offset)[0])
+
+    def put_back(self, ledgers: Mapping[str, Ledger]) -> None:
+        """Called when a backup was put back: fences that came after it are forgotten."""
+        self.restored = True
+        self._generations = defaultdict(int, {uid: ledger.connector.generation for uid, ledger in ledgers.items()})
+        self._epochs = {(uid, task.task): task.epoch for uid, ledger in ledgers.items() for task in ledger.tasks.values()}
 
     # The state service.
 
@@ -166,6 +177,9 @@ class Checks:
             records: Those in the sink, as they became visible: the queue, and what RCPOS says.
             once: Whether the sink is exactly once; otherwise records may come again.
         """
+        if self.restored:
+            self._delivered_beyond_a_backup(uid, produced, records, once=once)
+            return
         seen: dict[tuple[str, str], tuple[int, tuple[int, ...]]] = {}
         found: dict[tuple[str, int], list[int]] = defaultdict(list)
         for queue, place in records:
@@ -186,3 +200,22 @@ class Checks:
                 raise self.broken("nothing lost", f"{partition}: records {missing} of {count} are not in the sink")
             if once and len(there) != len(set(there)):
                 raise self.broken("exactly once, in order", f"{partition}: records are there twice: {sorted(there)}")
+
+    def _delivered_beyond_a_backup(
+        self, uid: str, produced: Mapping[str, int], records: Sequence[tuple[str, Place]], *, once: bool
+    ) -> None:
+        """Every record is there that no move by hand has left out, and no more often than moves have asked for it.
+
+        A move that the backup does not know is done as far as it was: what it has left out may be left out.
+        """
+        found: dict[str, list[int]] = defaultdict(list)
+        for _, place in records:
+            found[place.key].append(place.offset[0])
+        for partition, count in produced.items():
+            moves, there = self._moves[uid, partition], Counter(found[mark_key(uid, partition)])
+            missing = [number for number in range(max(moves, default=0) + 1, count + 1) if number not in there]
+            if missing:
+                raise self.broken("nothing lost", f"{partition}: records {missing} of {count} are not in the sink")
+            twice = {number: times for number, times in there.items() if times > 1 + sum(start < number for start in moves)}
+            if once and twice:
+                raise self.broken("exactly once, in order", f"{partition}: records are there too often: {twice}")

@@ -69,6 +69,12 @@ KINDS = (
 SUSPENSIONS = (6, 9)
 """In seeds with these last digits machines are suspended; all others are what they were before there was such a thing."""
 
+
+def restores(seed: int) -> bool:
+    """Whether the store of the positions is put back from backups; all other seeds are what they were before that."""
+    return seed % 30 == 17
+
+
 _SERVICES = ("config", *position.REPLICAS, target.NAME, rocketmq.BROKER, state.NAME, *cluster.REPLICAS)
 _SECONDS = (0.3, 1.0, 2.5, 4.0, 6.0, 8.0, 11.0)
 _LONG_SECONDS = (4.0, 8.0, 14.0, 18.0)
@@ -117,6 +123,8 @@ class Faults:
             kinds = [(1, action) for _, action in kinds] + [(9, self._isolate), (5, self._stop_leader), (5, self._replace_worker)]
         if simulation.world.seed % 10 in SUSPENSIONS and profile is not Profile.DEATHS:
             kinds += [(9, self._suspend_machine)]
+        if restores(simulation.world.seed):
+            kinds += [(7, self._put_back), (5, self._alter)]
         weighted = [action for weight, action in kinds for _ in range(weight)]
         for _ in range(random.randint(most // 2, most)):
             simulation.world.at(random.uniform(2.0, seconds), random.choice(weighted))
@@ -364,6 +372,24 @@ class Faults:
         seconds = self._random.choice(_SECONDS)
         self._world.fault("store away", f"{type(store).__name__} for {seconds} s")
         store.away_until = self._world.now + seconds
+
+    def _put_back(self) -> None:
+        """A backup of the store of the positions is put back later, while the service is stopped."""
+        store, world = self._simulation.positions, self._world
+        backup, before = dict(store.ledgers), store.times_put_back
+
+        def put_back() -> None:
+            if store.times_put_back != before:
+                # Nobody puts back what a store was that an older backup has taken the place of.
+                return
+            world.fault("positions put back", f"from {at:.1f} s")
+            for name in position.REPLICAS:
+                self._kill(name, f"kill {name}", 0.3)
+            store.put_back(backup)
+            self._simulation.checks.put_back(backup)
+
+        at = world.now
+        world.at(min(self._end - 0.1, at + self._random.choice(_LONG_SECONDS) / 2), put_back)
 
     # The user.
 

@@ -11,6 +11,8 @@ from itertools import chain
 from typing import Any
 from unittest import mock
 
+from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.sink import SourceMark
 from services.cluster.decisions import core, plans
 from services.cluster.decisions.events import WorkerGone
 from services.cluster.decisions.leases import Leases
@@ -18,6 +20,7 @@ from services.cluster.model import PLAN, Key, PlanState, Unit
 from services.cluster.state import State
 from services.cluster.tables import Tables
 from services.executor.runtime.positions.stored import Stored
+from services.executor.runtime.rocketmq.tail import Tail
 from services.executor.runtime.sink import duplicates
 from services.executor.runtime.sink import positions as sink_positions
 from services.executor.runtime.sink.decode.part import Part
@@ -190,7 +193,7 @@ def _never_silent(sighting: Any, now: Any) -> float:
 
 def _blind(run: Any, lane: Any) -> Any:
     """A send of unknown outcome is sent again without a look, and what it was is forgotten: its messages count as new."""
-    lane.tail = ({}, lane.end)
+    lane.tail = Tail({}, lane.end, lane.end)
     run._host.wake()
     yield 0.0
 
@@ -203,6 +206,13 @@ def _confirm_blindly(run: Any, lane: Any) -> None:
     for piece in pieces_sent:
         run._progress.confirmed(piece, at, at + len(piece))
         at += len(piece)
+
+
+def _there_up_to(mark: SourceMark | None, _epoch: int, incarnation: int) -> Offset | None:
+    """A lower incarnation is always of before a move by hand."""
+    if mark is None or incarnation > mark.incarnation:
+        return ()
+    return mark.offset if incarnation == mark.incarnation else None
 
 
 def _mutation(name: str, *replaced: tuple[Any, str, Callable[..., Any]], found_by: str, seed: int) -> Mutation:
@@ -243,6 +253,9 @@ OWN = (
     _mutation("generations mix", (plans, "_add_missing", _mix_generations), found_by="one generation | fence", seed=40),
     _mutation("epochs begin again after a restart", (Tables, "_count", _same_number), found_by="epochs rise", seed=0),
     _mutation("the sink takes batches of old owners", (Target, "_write", _claim_of_anybody), found_by=_ONCE, seed=10),
+    _mutation(
+        "a store that has gone back is unknown to sinks", (duplicates, "there_up_to", _there_up_to), found_by=_LOST, seed=2087
+    ),
     _mutation("marks are ignored", (duplicates, "select", _all_new), found_by=_ONCE, seed=76),
     _mutation(
         "sends of unknown outcome count as done", (source_task.SourceRun, "_answered", _confirm_blindly), found_by=_LOST, seed=0

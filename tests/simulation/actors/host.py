@@ -168,8 +168,8 @@ class Host(Process):
                 yield backoff * self.world.random.uniform(0.5, 1.0)
                 backoff = min(backoff * 2, 2.0)
 
-    def open(self) -> Steps:
-        """Mirrors positions.PositionClient.open."""
+    def open(self, *, look: bool = False) -> Steps:
+        """Mirrors positions.PositionClient.open, and its `look`."""
         if not self.point("task: before it opens"):
             yield 0.0
         while True:
@@ -180,7 +180,8 @@ class Host(Process):
             except ServiceError as error:
                 yield from self.refused(error)
             else:
-                self.known = {each.partition: each.offset for each in opened.positions}
+                if not look:
+                    self.known = {each.partition: each.offset for each in opened.positions}
                 self.is_settled = self.assigned.settled and not self.continues
                 return {each.partition: _stored(each) for each in opened.positions}, opened.incarnation, opened.wait / 1e6
 

@@ -1,11 +1,13 @@
 """Replicas of the position service: the real rules over one durable store."""
 
 import itertools
+from collections.abc import Mapping
 
 from rocketconnect_kit.errors import FailedPrecondition, ServiceError, Unavailable
 from services.position import fencing
 from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Update
 from services.position.sightings import Sightings
+from tests.simulation.actors.cluster import WALL_CLOCK
 from tests.simulation.actors.config import ConfigStore
 from tests.simulation.checks import Checks
 from tests.simulation.world import Process, Reply, World
@@ -19,9 +21,15 @@ class PositionStore:
     def __init__(self) -> None:
         self.ledgers: dict[str, Ledger] = {}
         self.away_until = 0.0
+        self.times_put_back = 0
         self.commits = 0
         self.confirmed = 0
         self.drawn = itertools.count(1)
+
+    def put_back(self, backup: Mapping[str, Ledger]) -> None:
+        """The store is as it was when the backup was made; ledgers are never changed in place."""
+        self.ledgers = dict(backup)
+        self.times_put_back += 1
 
     def ledger(self, uid: str) -> Ledger:
         return self.ledgers.get(uid) or Ledger(ConnectorRow(uid, 0, 0, carried_clean=True))
@@ -98,7 +106,7 @@ class PositionServer(Process):
 
     def _now(self) -> int:
         """The time of day in microseconds."""
-        return int(self.world.now * 1e6)
+        return int((WALL_CLOCK + self.world.now) * 1e6)
 
     def _alter(self, uid: str, partition: str, offset: str) -> object:
         if not self._config.is_stopped(uid):

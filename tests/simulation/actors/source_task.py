@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 from rocketconnect_sdk.record import Offset, SourceBatch
@@ -13,9 +14,10 @@ from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq import queue_map
 from services.executor.runtime.rocketmq import source_marks as marks
 from services.executor.runtime.rocketmq.source_marks import Stamper, mark_key
-from services.executor.runtime.rocketmq.tail import Sent
+from services.executor.runtime.rocketmq.tail import Sent, Tail
 from services.executor.runtime.source import queues as source_queues
 from services.executor.runtime.source import takeover
+from services.executor.runtime.source.gone_back import Beyond, beyond, newest_epoch, next_count, passing
 from services.executor.runtime.source.pieces import Piece, Progress, ReadBatch
 from services.executor.runtime.source.takeover import ROW, Found, Row, row_name, rows
 from tests.simulation.actors.host import COMMIT_SECONDS, SEND_DEADLINE, Committer, Host, Stopped
@@ -36,7 +38,7 @@ class _Lane:
     waiting: deque[Piece] = field(default_factory=deque)
     flying: list[Piece] = field(default_factory=list)
     pending: Future | None = None
-    tail: tuple[Mapping[str, tuple[int, Offset]], int] | None = None
+    tail: Tail | None = None
     looking: bool = False
 
     @property
@@ -75,32 +77,46 @@ class SourceRun:
     def _begin(self) -> Steps:
         host, spec = self._host, self._host.assigned
         positions, incarnation, wait = yield from host.open()
-        known = rows(positions)
+        search = takeover.scan_from(rows(positions), spec.key.task, spec.generation, spec.revision)
         self._queues: Sequence[MessageQueue] = QUEUES
         if host.sides.map_changes:
             self._queues = yield from self._own_map(positions)
-        search = takeover.scan_from(known, spec.key.task, spec.generation, spec.revision)
         starts, sent = search.starts, None
         ends: dict[MessageQueue, int] = {}
-        there: dict[MessageQueue, Mapping[str, tuple[int, Offset]]] = {}
+        tails: dict[MessageQueue, Tail] = {}
         yield from host.wait_out(wait if host.is_settled or not starts else max(wait, SEND_DEADLINE))
         if starts:
             yield from self._settle()
             passed = {mark_key(self._uid, name): (stored.incarnation, stored.offset) for name, stored in positions.items()}
-            sent = Sent(lambda key: passed.get(key, (incarnation, ()))) if search.mixed else None
-            for queue, start in sorted(starts.items()):
-                tail, ends[queue] = yield from self._read_tail(queue, start, sent, search.epochs.get(queue, 0))
-                there[queue] = {key: place for key, place in tail.items() if place > passed.get(key, (-1, ()))}
+
+            def known(key: str) -> tuple[int, Offset]:
+                return passed.get(key, (incarnation, ()))
+
+            sent = Sent(known) if search.mixed else None
+            tails = yield from self._read_tails(search, sent)
+            newest = max(tail.epoch for tail in tails.values())
+            if newest > newest_epoch(positions) and sent is None:
+                again, _, _ = yield from host.open(look=True)
+                if newest > newest_epoch(again):
+                    sent = Sent(known)
+                    tails = yield from self._read_tails(search, sent)
+            ends = {queue: tail.end for queue, tail in tails.items()}
         for queue in self._queues:
             if queue not in ends:
                 ends[queue] = yield from host.insist(BROKER, "end", queue)
-        self._found = Found(there, starts, None if sent is None else sent.offsets)
+        found = beyond(tails, known) if tails else Beyond({})
+        self._found = Found(found.there, starts, None if sent is None else sent.offsets, found.raised)
         held, tasks = self._found.held(), int(spec.task_config["tasks"])
         row = Row(spec.generation, spec.revision, {}, search.base, tasks, self._found.mixed, search.base_mixed)
-        row = replace(row, epochs=search.epochs, base_epochs=search.base_epochs)
+        count = next_count(positions.get(row_name(spec.key.task)), spec.epoch)
+        row = replace(row, epochs=search.epochs, base_epochs=search.base_epochs, count=count)
         self._row = row.above({**ends, **held}, held, spec.epoch)
         yield from host.store({row_name(spec.key.task): self._row.stored(spec.epoch)})
-        self._progress = Progress({name: stored.incarnation for name, stored in positions.items()}, incarnation)
+        self._progress = Progress(
+            {name: stored.incarnation for name, stored in positions.items()},
+            incarnation,
+            lambda partition: self._found.raised(mark_key(self._uid, partition)),
+        )
         for partition in self._partitions:
             stored = positions.get(partition)
             self._next[partition] = stored.offset[0] if stored is not None and stored.offset else 0
@@ -129,18 +145,25 @@ class SourceRun:
         yield BROKER_SETTLES
         yield from self._host.insist(BROKER, "barrier", None)
 
+    def _read_tails(self, search: takeover.Search, sent: Sent | None) -> Steps:
+        tails = {}
+        for queue, start in sorted(search.starts.items()):
+            tails[queue] = yield from self._read_tail(queue, start, sent, search.epochs.get(queue, 0))
+        return tails
+
     def _read_tail(self, queue: MessageQueue, start: int, sent: Sent | None, lowest: int) -> Steps:
         """Mirrors queues.read_tail."""
         end = yield from self._host.insist(BROKER, "end", queue)
         pulled = yield from self._host.insist(BROKER, "pull", ({queue: start}, max(0, end - start)))
-        there: dict[str, tuple[int, Offset]] = {}
-        for run, offsets in marks.in_time(pulled[queue], f"{self._uid}/", {}, lowest):
-            place = (run.incarnation, max(offsets))
-            there[run.key] = max(place, there.get(run.key, place))
+        reached: dict[str, dict[int, Offset]] = {}
+        newest: dict[str, int] = {}
+        for run, offsets in marks.in_time(pulled[queue], f"{self._uid}/", newest, lowest):
+            places, last = reached.setdefault(run.key, {}), max(offsets)
+            places[run.incarnation] = max(last, places.get(run.incarnation, last))
             for message in map(marks.parse, pulled[queue][run.start : run.stop]):
                 if sent is not None and message is not None:
                     sent.add(message, [message.offset])
-        return there, end
+        return Tail(reached, start, end, "", max(newest.values(), default=0))
 
     # source_task
 
@@ -205,14 +228,12 @@ class SourceRun:
         if not clean and self._host.clock() < self._put_at and any(lane.busy for lane in self._lanes.values()):
             return
         self._put_at = self._host.clock() + COMMIT_SECONDS / 2
-        moved = self._progress.take_moved()
-        for partition, stored in moved.items():
-            drained = not self._progress.is_open(partition)
-            self._found.passed(mark_key(self._uid, partition), stored.incarnation, stored.offset, drained=drained)
+        moved = passing(self._progress.take_moved(), self._found, self._progress, partial(mark_key, self._uid))
         if moved or clean:
             spec = self._host.assigned
             held = self._found.held()
             floors = {} if clean else self._progress.floors(held)
+            self._row = replace(self._row, count=self._row.count + 1)
             row = replace(self._row.above(floors, held, spec.epoch), mixed=self._found.mixed)
             self._committer.put({**moved, row_name(spec.key.task): row.stored(spec.epoch)})
 
@@ -282,7 +303,7 @@ class SourceRun:
 
     def _looked(self, lane: _Lane) -> None:
         assert lane.tail is not None
-        (there, end), before = lane.tail, lane.end
+        there, end, before = lane.tail.there, lane.tail.end, lane.end
         pieces, lane.flying, lane.looking, lane.tail = lane.flying, [], False, None
         missing: list[Piece] = []
         for piece in pieces:

@@ -88,20 +88,22 @@ class PositionClient:
             Fenced: there is a newer owner.
             PositionsAway: try again.
         """
+        answer = self._ask()
+        self._known = {position.partition: position.offset for position in answer.positions}
+        return _opened(answer)
+
+    def look(self) -> Opened:
+        """What `open` would tell now; commits go on from what it has told. Raises as it does."""
+        return _opened(self._ask())
+
+    def _ask(self) -> wire.OpenTaskResponse:
         with _errors():
             request = wire.OpenTaskRequest(
                 fence=self._fence, revision=self._revision, keep_resume=self._keep_resume, worker_id=self._worker_id
             )
             request.send_deadline.FromTimedelta(self._send_deadline)
-            answer = self._stub.OpenTask(request, timeout=CALL_SECONDS)
-        self._known = {position.partition: position.offset for position in answer.positions}
-        positions = {
-            position.partition: Stored(
-                tuple(json.loads(position.offset or "[]")), position.incarnation, json.loads(position.resume or "{}")
-            )
-            for position in answer.positions
-        }
-        return Opened(positions, answer.wait.ToTimedelta() / timedelta(seconds=1), answer.clean, answer.incarnation)
+            answer: wire.OpenTaskResponse = self._stub.OpenTask(request, timeout=CALL_SECONDS)
+        return answer
 
     def commit(
         self, updates: Mapping[str, Stored], *, clean: bool = False, seconds: float = CALL_SECONDS
@@ -137,6 +139,16 @@ class PositionClient:
     def close(self) -> None:
         """Ends the connection; commits under way are given up."""
         self._channel.close()
+
+
+def _opened(answer: wire.OpenTaskResponse) -> Opened:
+    positions = {
+        position.partition: Stored(
+            tuple(json.loads(position.offset or "[]")), position.incarnation, json.loads(position.resume or "{}")
+        )
+        for position in answer.positions
+    }
+    return Opened(positions, answer.wait.ToTimedelta() / timedelta(seconds=1), answer.clean, answer.incarnation)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from rocketconnect_sdk.wording.counts import counted
 from services.executor.runtime.sink.duplicates import LeftOut
 
 LOST_SECONDS = 10.0
@@ -83,11 +84,12 @@ class Dropping:
         if not streaks:
             return ""
         worst = max(streaks, key=lambda streak: streak.messages)
-        also = f" (and of {len(streaks) - 1} more source partitions)" if len(streaks) > 1 else ""
+        also = f" (and of {counted(len(streaks) - 1, 'more source partition')})" if len(streaks) > 1 else ""
+        where, messages = f"{worst.newest.key} in {worst.queue}", counted(worst.messages, "message")
         return (
-            f"all that came of {worst.newest.key} in {worst.queue} for {now - worst.first:.0f} s was dropped, {worst.messages} "
-            f"messages or more{also}: {why(worst.newest)}. If nobody sends again what is there, stop the connector that sends it, "
-            "set its positions to where the missing records begin (rocketconnect position set), and resume it"
+            f"all that came of {where} for {now - worst.first:.0f} s was dropped, at least {messages}{also}: {why(worst.newest)}. "
+            "If nobody sends again what is there, stop the connector that sends it, set its positions to where the missing records "
+            "begin (rocketconnect position set), and resume it"
         )
 
 

@@ -5,13 +5,16 @@ topic under a higher one than is stored was sent after the backup.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rocketconnect_sdk.record import Offset
 from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.positions.client import Opened
 from services.executor.runtime.positions.stored import Stored
+from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.tail import Tail
-from services.executor.runtime.source.takeover import ROW
+from services.executor.runtime.source.pieces import Progress
+from services.executor.runtime.source.takeover import ROW, Found
 
 Known = Callable[[str], tuple[int, Offset]]
 """By mark key the incarnation and the position of a source partition, as the position service has them."""
@@ -55,6 +58,33 @@ def beyond(tails: Mapping[MessageQueue, Tail], known: Known) -> Beyond:
 def newest_epoch(positions: Mapping[str, Stored]) -> int:
     """The highest epoch of an owner that has stored where it began; 0: none has."""
     return max((stored.offset[0] for name, stored in positions.items() if name.startswith(ROW)), default=0)
+
+
+def next_count(stored: Stored | None, epoch: int) -> int:
+    """The count of the next row of an owner; `stored`: the one that is there."""
+    # Before it was kept the offset was the epoch alone.
+    return stored.offset[1] + 1 if stored is not None and stored.offset[:1] == (epoch,) and len(stored.offset) > 1 else 1
+
+
+def progress_of(opened: Opened, uid: str, found: Found) -> Progress:
+    """The progress of an owner, under the incarnations that the service or the topic knows."""
+    known = {name: stored.incarnation for name, stored in opened.positions.items()}
+    return Progress(known, opened.incarnation, lambda partition: found.raised(mark_key(uid, partition)))
+
+
+def passing(moved: Mapping[str, Stored], found: Found, progress: Progress, key: Callable[[str], str]) -> dict[str, Stored]:
+    """Tells what was found that positions have moved, and returns them as they are stored.
+
+    Until a position has passed what was found it is stored under the incarnation of the backup: under the one that the topic
+    knows, what was found under lower ones would count no longer for a successor.
+    """
+    stored = dict(moved)
+    for partition, position in moved.items():
+        name = key(partition)
+        found.passed(name, position.incarnation, position.offset, drained=not progress.is_open(partition))
+        if found.holds(name):
+            stored[partition] = replace(position, incarnation=progress.stored_incarnation(partition))
+    return stored
 
 
 def told(raised: Mapping[str, int]) -> str:

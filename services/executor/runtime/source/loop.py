@@ -22,12 +22,12 @@ from services.executor.runtime.positions.client import Fenced, Opened
 from services.executor.runtime.positions.committer import Committer
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.settling import settled_end
-from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.topics import TopicMaker
 from services.executor.runtime.source.encode import Encoded
 from services.executor.runtime.source.encoders import encoder, target_of
+from services.executor.runtime.source.gone_back import passing, progress_of
 from services.executor.runtime.source.lost_tails import LostTails
-from services.executor.runtime.source.pieces import Piece, Progress
+from services.executor.runtime.source.pieces import Piece
 from services.executor.runtime.source.queues import SourceQueues
 from services.executor.runtime.source.reading import Reading
 from services.executor.runtime.source.sender import Lost, Refusal, Sender
@@ -89,12 +89,7 @@ class SourceRun:
         self._buffer_bytes: int = config["buffer.bytes"]
         self._limit = runtime.limit()
         self._reading = Reading(runtime, task, context, found, self._meter, self._limit)
-        uid = runtime.spec.connector_uid
-        self._progress = Progress(
-            {name: stored.incarnation for name, stored in opened.positions.items()},
-            opened.incarnation,
-            lambda partition: found.raised(mark_key(uid, partition)),
-        )
+        self._progress = progress_of(opened, runtime.spec.connector_uid, found)
         self._sender = Sender(
             runtime.client,
             runtime.spec.connector_uid,
@@ -315,10 +310,7 @@ class SourceRun:
     def _put(self, now: float, *, clean: bool = False, row: bool = False) -> None:
         """Gives the positions that have moved to be stored; `row`: the task's own row also when none has."""
         self._put_at = now + COMMIT_SECONDS / 2
-        moved = self._progress.take_moved()
-        for partition, stored in moved.items():
-            key = self._encoder.key(partition)
-            self._found.passed(key, stored.incarnation, stored.offset, drained=not self._progress.is_open(partition))
+        moved = passing(self._progress.take_moved(), self._found, self._progress, self._encoder.key)
         if not moved and not clean and not row:
             return
         # Invariant 1: a floor holds for the positions that it goes with, and is never stored before them.
@@ -326,6 +318,7 @@ class SourceRun:
 
     def _own_row(self, *, clean: bool = False) -> Stored:
         held, epoch = self._found.held(), self._runtime.spec.epoch
+        self._row = replace(self._row, count=self._row.count + 1)
         floors = {} if clean else self._progress.floors(held)
         ends = {**self._tails.unmet, **self._progress.ends}
         row = replace(self._row.above(floors, held, epoch), mixed=self._found.mixed, ends=ends, lost=self._tails.lost)

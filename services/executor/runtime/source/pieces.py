@@ -147,7 +147,11 @@ class Progress:
 
     def incarnation(self, partition: str) -> int:
         """The incarnation of a source partition."""
-        return max(self._incarnations.get(partition, self._incarnation), self._raised(partition))
+        return max(self.stored_incarnation(partition), self._raised(partition))
+
+    def stored_incarnation(self, partition: str) -> int:
+        """The one that the position service knows."""
+        return self._incarnations.get(partition, self._incarnation)
 
     @property
     def in_flight(self) -> bool:

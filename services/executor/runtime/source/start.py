@@ -15,7 +15,7 @@ from services.executor.runtime.rocketmq.settling import settle, settled_end, wai
 from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.tail import Sent, Tail, read_tail
 from services.executor.runtime.rocketmq.topics import TopicMaker, dead_letter_queues
-from services.executor.runtime.source.gone_back import beyond, newest_epoch, told
+from services.executor.runtime.source.gone_back import beyond, newest_epoch, next_count, told
 from services.executor.runtime.source.loop import SourceRun
 from services.executor.runtime.source.lost_tails import LostTails
 from services.executor.runtime.source.queues import SourceQueues
@@ -61,6 +61,7 @@ def begin(runtime: TaskRuntime, task: SourceTask, context: TaskContext) -> Sourc
         tails.lost,
         search.epochs,
         search.base_epochs,
+        next_count(opened.positions.get(row_name(spec.task)), spec.epoch),
     ).above({**ends, **found.held()}, found.held(), spec.epoch)
     insist("storing where the task begins", partial(runtime.positions.store, {row_name(spec.task): row.stored(spec.epoch)}))
     if (refusal := tails.refusal) is not None:
@@ -118,7 +119,7 @@ def _look(runtime: TaskRuntime, opened: Opened, search: Search) -> tuple[Found, 
     newest = max(tail.epoch for tail in tails.values())
     # Who began since this task was opened has stored that before it sent anything.
     gone_back = newest > newest_epoch(opened.positions) and newest > newest_epoch(
-        insist("opening the task again", runtime.positions.open).positions
+        insist("asking who began since", runtime.positions.look).positions
     )
     if gone_back and sent is None:
         # By which queue map that went is forgotten, too.

@@ -40,6 +40,8 @@ class Row:
         lost: What was lost of that, and nobody has accepted.
         epochs: For each queue the lowest epoch that counts above its floor; what has a lower one is late there. None: any counts.
         base_epochs: The same above the base.
+        count: How often its owner has stored one. It stands in the offset of the row, which each commit names that it follows: so
+            none is let in on a store that was put back from a backup meanwhile, where floors would not fit the positions any more.
     """
 
     generation: int
@@ -53,6 +55,7 @@ class Row:
     lost: Ranges = field(default_factory=dict)
     epochs: Floors = field(default_factory=dict)
     base_epochs: Floors = field(default_factory=dict)
+    count: int = 0
 
     def above(self, floors: Floors, held: Collection[MessageQueue], epoch: int) -> "Row":
         """The row with the floors of now.
@@ -80,7 +83,7 @@ class Row:
             "epochs": {queue_names.text(queue): epoch for queue, epoch in self.epochs.items()},
             "base_epochs": {queue_names.text(queue): epoch for queue, epoch in self.base_epochs.items()},
         }
-        return Stored((epoch,), 0, resume)
+        return Stored((epoch, self.count), 0, resume)
 
     @classmethod
     def parse(cls, resume: Mapping[str, Any]) -> "Row":
@@ -276,6 +279,10 @@ class Found:
     def raised(self, key: str) -> int:
         """The incarnation of a source partition that the topic knows, where the position service knows a lower one; else 0."""
         return self._raised.get(key, 0)
+
+    def holds(self, key: str) -> bool:
+        """Whether something of a source partition was found that its position has not passed."""
+        return key in self._unfinished or any(key in marks for marks in self._there.values())
 
     @property
     def mixed(self) -> bool:

@@ -50,7 +50,7 @@ def test_the_present_owner_does_not_send_again_for_minutes_what_it_has_sent() ->
     assert said[:10] == [""] * 10
     assert "u/p" in said[-1]
     assert "position set" in said[-1]
-    assert "or more" in said[-1]
+    assert "at least" in said[-1]
 
 
 def test_messages_that_no_mark_covers_and_nobody_sends_again_are_told_after_seconds() -> None:

@@ -2,11 +2,12 @@
 
 from rocketconnect_sdk.record import Offset
 from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.positions.client import Opened
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.tail import Tail
-from services.executor.runtime.source.gone_back import beyond, newest_epoch, told
+from services.executor.runtime.source.gone_back import beyond, newest_epoch, passing, progress_of, told
 from services.executor.runtime.source.pieces import Progress
-from services.executor.runtime.source.takeover import Row, row_name
+from services.executor.runtime.source.takeover import Found, Row, row_name
 
 ONE, TWO = MessageQueue("t", "b", 0), MessageQueue("t", "b", 1)
 
@@ -43,3 +44,14 @@ def test_the_newest_epoch_is_that_of_the_rows_of_tasks() -> None:
     stored = {row_name(0): Row(1, 1).stored(7), row_name(3): Row(1, 1).stored(9), "p": Stored((500,))}
     assert newest_epoch(stored) == 9
     assert newest_epoch({"p": Stored((500,))}) == 0
+
+
+def test_a_position_is_stored_under_the_incarnation_of_the_backup_until_it_has_passed_what_was_found() -> None:
+    found = Found({ONE: {"u/p": (5, (550,))}}, {ONE: 0}, None, {"u/p": 5})
+    progress = progress_of(Opened({"p": Stored((500,), 4)}, 0.0, clean=False, incarnation=2), "u", found)
+    assert progress.incarnation("p") == 5
+
+    def stored(offset: int) -> int:
+        return passing({"p": Stored((offset,), 5)}, found, progress, lambda partition: f"u/{partition}")["p"].incarnation
+
+    assert [stored(549), stored(550), stored(551)] == [4, 5, 5]

@@ -1,7 +1,7 @@
 """A model of source tasks that send, commit and die: what a new owner finds makes every record stand exactly once in the topic."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +13,7 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.source_marks import Place
 from services.executor.runtime.rocketmq.tail import Sent
+from services.executor.runtime.source.gone_back import next_count
 from services.executor.runtime.source.pieces import Piece, Progress, ReadBatch
 from services.executor.runtime.source.takeover import Found, Row, Search, lowest, rows, scan_from
 from tests.examples import some
@@ -265,6 +266,9 @@ def test_a_row_survives_being_stored() -> None:
     epochs = {QUEUES[0]: 8}
     row = Row(3, 2, {QUEUES[0]: 5}, {QUEUES[1]: 4}, 7, mixed=True, ends=ends, lost=lost, epochs=epochs, base_epochs={QUEUES[1]: 7})
     assert Row.parse(row.stored(9).resume) == row
+    # No two rows of an owner have the same offset, so that a commit shows which one it follows.
+    assert next_count(None, 9) == next_count(Stored((9,)), 9) == next_count(Stored((8, 7)), 9) == 1
+    assert next_count(replace(row, count=4).stored(9), 9) == 5
     assert rows({"~task/4": row.stored(9), "file": Stored((1,))}) == {4: row}
 
 
