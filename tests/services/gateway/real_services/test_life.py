@@ -98,7 +98,7 @@ async def test_life_of_a_connector_over_v1(real: tuple[httpx.AsyncClient, Any]) 
     assert (unknown.status_code, unknown.json()["reason"]) == (404, "WORKER_NOT_FOUND")
     assignments = (await rest.get("/v1/assignments")).json()["assignments"]
     assert {(each["unit"], each["connector"], each["task"]) for each in assignments} >= {("UNIT_TASK", "src", 0)}
-    assert (await rest.get("/v1/connectors/src/positions")).json() == {"positions": [], "nextPageToken": ""}
+    assert (await rest.get("/v1/connectors/src/positions")).json()["positions"] == []
     refused = await rest.post("/v1/connectors/src/positions:reset")
     assert (refused.status_code, refused.json()["reason"]) == (400, "NOT_STOPPED")
     stopped = await rest.post("/v1/connectors/src:stop")
