@@ -101,8 +101,10 @@ proto-check: ## Fail when regenerating from the protos would change a file
 	cd "$$made"; find . -type f | while read -r file; do cmp "$$file" "$(CURDIR)/$$file" || { echo "run make proto" >&2; exit 1; }; done
 
 .PHONY: reference
-reference: ## Write docs/reference.md again, from the definitions of plugins and their options
+reference: ## Write docs/reference.md, docs/monitoring.md and deploy/grafana again, from what they are about
 	@$(VENV)/python -m scripts.reference
+	@$(VENV)/python -m scripts.dashboards
+	@$(VENV)/python -m scripts.monitoring
 
 .PHONY: lock
 lock: ## Pin the Python packages again (UPGRADE=--upgrade for newer ones)

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceStub
@@ -94,7 +94,7 @@ class ServiceCollector(Collector):
         for each in said:
             yield from each.metrics
         seconds = self._monotonic() - began
-        yield GaugeMetricFamily("rocketconnect_exporter_scrape_duration_seconds", "Time to ask all services.", seconds)
+        yield families.scrape_seconds(seconds)
 
     def _said_by(self, name: str, deadline: float) -> _Said | None:
         """Return what a service says; None when it does not answer in time."""

@@ -59,6 +59,11 @@ def up(services: Mapping[str, bool], workers: Iterable[cluster.Worker]) -> Itera
     yield family
 
 
+def scrape_seconds(seconds: float) -> Metric:
+    """Return how long the services took to answer."""
+    return GaugeMetricFamily("rocketconnect_exporter_scrape_duration_seconds", "Time to ask all services.", seconds)
+
+
 def of_states(said: Sequence[states.ConnectorState]) -> Iterator[Metric]:
     """Yield the metrics of connectors and their tasks."""
     yield from _of_connectors(said)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rocketconnect_sdk.plugins import loader
-from scripts import reference
+from scripts import monitoring, reference
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -33,6 +33,10 @@ def test_every_relative_link_points_to_a_file_and_a_heading_that_exist(document:
 def test_the_reference_is_what_the_definitions_of_plugins_make() -> None:
     made, stored = reference.page().splitlines(), reference.PAGE.read_text(encoding="utf-8").splitlines()
     assert stored == made, "run `make reference`"
+
+
+def test_the_page_about_watching_is_what_the_definitions_of_metrics_and_dashboards_make() -> None:
+    assert monitoring.PAGE.read_text(encoding="utf-8").splitlines() == monitoring.page().splitlines(), "run `make reference`"
 
 
 def test_the_reference_has_every_plugin_and_every_option() -> None:

@@ -1,0 +1,1 @@
+"""The dashboards of Grafana: each panel answers a question, what is wrong stands first."""
