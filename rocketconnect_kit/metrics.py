@@ -1,9 +1,11 @@
 """Prometheus metrics: counters of all calls, and the endpoint that shows everything the process counts."""
 
+import platform
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from threading import Thread
 from wsgiref.simple_server import WSGIServer
 
@@ -11,6 +13,9 @@ import grpc
 import prometheus_client
 
 from rocketconnect_kit.serving.interception import AroundCalls, ServicerContext
+
+BUILD = prometheus_client.Info("rocketconnect_build", "The versions of RocketConnect and of Python that run.")
+BUILD.info({"version": version("rocketconnect"), "python": platform.python_version()})
 
 CALLS = prometheus_client.Counter(
     "rocketconnect_rpc_calls", "Calls that were answered, by method and canonical code.", ["method", "code"]

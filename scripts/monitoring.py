@@ -69,7 +69,16 @@ def of_exporter() -> Iterator[Described]:
 
 def of_services() -> Iterator[Described]:
     """What services count of themselves, and the gateway of REST."""
-    counted = [metrics.CALLS, metrics.SECONDS, metrics.RUNNING, metrics.HEALTHY, metrics.LEADING, app.REQUESTS, app.SECONDS]
+    counted = [
+        metrics.BUILD,
+        metrics.CALLS,
+        metrics.SECONDS,
+        metrics.RUNNING,
+        metrics.HEALTHY,
+        metrics.LEADING,
+        app.REQUESTS,
+        app.SECONDS,
+    ]
     yield from map(_of_counted, counted)
 
 
@@ -93,15 +102,13 @@ def _of_family(metric: Metric) -> Described:
 
 
 def _of_counted(counted: MetricWrapperBase) -> Described:
+    if isinstance(counted, prometheus_client.Info):
+        return _of_family(*counted.collect())
     # What describe() tells has no labels until something is counted.
     labels = counted._labelnames  # noqa: SLF001
     (metric,) = counted.describe()
-    return Described(
-        metric.name + ("_total" if isinstance(counted, prometheus_client.Counter) else ""),
-        metric.type,
-        labels,
-        metric.documentation,
-    )
+    end = "_total" if isinstance(counted, prometheus_client.Counter) else ""
+    return Described(metric.name + end, metric.type, labels, metric.documentation)
 
 
 def _table(described: Iterator[Described]) -> Iterator[str]:

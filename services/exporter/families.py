@@ -14,7 +14,7 @@ from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.state.v1 import state_service_pb2 as states
 
 _TASK = ("connector", "task")
-_QUEUE = (*_TASK, "queue")
+_QUEUE = (*_TASK, "topic", "queue")
 _PARTITION = (*_TASK, "partition")
 _COUNTERS: Mapping[str, tuple[str, str]] = {
     "records_in": ("records_in", "Records read from the source or from the topic."),
@@ -170,8 +170,10 @@ def _of_ends(tasks: _Tasks) -> Iterator[Metric]:
         for source in task.metrics.source_positions:
             at.add_metric([*labels, source.partition], source.offset)
         for queue in task.metrics.lags:
-            lag.add_metric([*labels, queue.queue], queue.messages)
-            position.add_metric([*labels, queue.queue], queue.position)
+            # "topic/broker/number"; what is chosen by topic would else need a pattern.
+            where = [*labels, queue.queue.partition("/")[0], queue.queue]
+            lag.add_metric(where, queue.messages)
+            position.add_metric(where, queue.position)
         if task.metrics.source_remaining_known and task.state in _UNDER_WAY:
             remaining.add_metric(labels, task.metrics.source_remaining)
     yield from (lag, position, remaining, at)

@@ -5,6 +5,7 @@ import signal
 
 import prometheus_client
 
+from rocketconnect_kit import metrics
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.server import announce
 from services.exporter.collector import ServiceCollector
@@ -21,6 +22,7 @@ async def run(settings: ExporterSettings) -> int:
         loop.add_signal_handler(number, stop.set)
     registry = prometheus_client.CollectorRegistry()
     prometheus_client.ProcessCollector(registry=registry)
+    registry.register(metrics.BUILD)
     collector = ServiceCollector(settings)
     registry.register(collector)
     try:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import platform
 import shutil
 import socket
 import subprocess
@@ -21,6 +22,7 @@ from rocketconnect.state.v1 import state_service_pb2 as s
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, add_StateServiceServicer_to_server
 
 from rocketconnect_kit.testing import server_for_test
+from rocketconnect_sdk.version import __version__
 
 
 @dataclass
@@ -114,6 +116,7 @@ async def test_scrape_shows_every_page_of_what_the_services_say(behind: tuple[St
     assert 'rocketconnect_up{service="executor",worker="w"} 1.0' in text
     assert "rocketconnect_assignment_changes_total 3.0" in text
     assert "process_resident_memory_bytes" in text
+    assert f'rocketconnect_build_info{{python="{platform.python_version()}",version="{__version__}"}} 1.0' in text
 
 
 async def test_promtool_finds_nothing_wrong(behind: tuple[States, dict[str, str]]) -> None:

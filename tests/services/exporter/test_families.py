@@ -80,8 +80,8 @@ def test_sink_shows_lag_and_position_by_queue_and_source_its_positions_and_what_
         connector="in", type=c.CONNECTOR_TYPE_SOURCE, tasks=[s.TaskState(task=0, state=c.STATE_RUNNING, metrics=metrics)]
     )
     found = samples(families.of_states([sink(), source]))
-    assert found["rocketconnect_sink_lag_messages", "out", "t/broker-a/0", "0"] == 7
-    assert found["rocketconnect_sink_position", "out", "t/broker-a/0", "0"] == 93
+    assert found["rocketconnect_sink_lag_messages", "out", "t/broker-a/0", "0", "t"] == 7
+    assert found["rocketconnect_sink_position", "out", "t/broker-a/0", "0", "t"] == 93
     assert found["rocketconnect_source_remaining", "in", "0"] == 42
     assert found["rocketconnect_source_position", "in", "/a#1", "0"] == 100
     assert found["rocketconnect_source_position", "in", "/b#2", "0"] == 7
