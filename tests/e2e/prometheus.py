@@ -1,0 +1,90 @@
+"""A real Prometheus (Debian: apt-get install prometheus) with the rules of this project."""
+
+import json
+import re
+import shutil
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rocketconnect_kit.tethered import tethered
+from tests import free_ports
+from tests.deploy.asked import PROMETHEUS
+from tests.processes import wait_until
+
+
+class Prometheus:
+    """One that runs.
+
+    Args:
+        address: Where its API is, "http://127.0.0.1:port".
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def ask(self, expr: str) -> list[dict[str, Any]]:
+        """The series of an expression now, each with its labels (`metric`) and its `value`."""
+        query = urllib.parse.urlencode({"query": expr})
+        with urllib.request.urlopen(f"{self._address}/api/v1/query?{query}", timeout=10) as answer:
+            found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
+        return found
+
+    def firing(self) -> set[str]:
+        """The alerts that fire."""
+        return {each["metric"]["alertname"] for each in self.ask('ALERTS{alertstate="firing"}')}
+
+
+@contextmanager
+def prometheus(folder: Path, targets: Mapping[str, str]) -> Iterator[Prometheus]:
+    """Run one that asks these addresses, by service, each second; an alert fires two seconds after what it is about begins.
+
+    `exporter` is asked as the job `rocketconnect`, all others as `rocketconnect-services`.
+    """
+    program = shutil.which("prometheus")
+    assert program is not None, "prometheus is missing (Debian: apt-get install prometheus)"
+    rules = folder / "rules"
+    rules.mkdir(parents=True)
+    for path in (PROMETHEUS / "rules").glob("*.yaml"):
+        (rules / path.name).write_text(re.sub(r"\bfor: \w+", "for: 2s", path.read_text()))
+    jobs = [
+        {"job_name": "rocketconnect", "static_configs": [{"targets": [targets["exporter"]]}]},
+        {
+            "job_name": "rocketconnect-services",
+            "static_configs": [
+                {"targets": [address], "labels": {"service": name}} for name, address in targets.items() if name != "exporter"
+            ],
+        },
+    ]
+    every = {"scrape_interval": "1s", "evaluation_interval": "1s"}
+    config = folder / "prometheus.yml"
+    config.write_text(yaml.safe_dump({"global": every, "rule_files": [f"{rules}/*.yaml"], "scrape_configs": jobs}))
+    port = free_ports.choose()
+    command = [
+        program,
+        f"--config.file={config}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+    ]
+    with (folder / "log").open("wb") as log, subprocess.Popen(tethered(command), stdout=log, stderr=log) as process:
+        made = Prometheus(f"http://127.0.0.1:{port}")
+        try:
+            wait_until(lambda: process.poll() is not None or _answers(made), 60)
+            assert process.poll() is None, (folder / "log").read_text()
+            yield made
+        finally:
+            process.kill()
+
+
+def _answers(made: Prometheus) -> bool:
+    try:
+        return made.ask("up") is not None
+    except urllib.error.URLError:
+        return False

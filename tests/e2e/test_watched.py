@@ -1,0 +1,97 @@
+"""A real Prometheus watches the seven services: the panels of all dashboards have data, and alerts fire when something breaks."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketconnect_cli.api import Api
+from rocketconnect_cli.instance import topology
+from tests import free_ports
+from tests.deploy.asked import queries
+from tests.e2e.prometheus import Prometheus, prometheus
+from tests.processes import Fleet, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+_PORTS = "ROCKETCONNECT_METRICS_PORT"
+_BAD_LINES = {"format": "csv", "transforms": "types", "transforms.types.type": "cast", "transforms.types.spec": "id:int64"}
+
+
+@pytest.fixture
+def ports() -> dict[str, int]:
+    return {kind: free_ports.choose() for kind in topology.SERVICES if kind != "exporter"}
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, rocketmq: Any, ports: dict[str, int]) -> Iterator[Fleet]:
+    told = {kind: {_PORTS: str(port)} for kind, port in ports.items()}
+    made = Fleet(tmp_path, rocketmq.name_server, told_each=told)
+    for kind in topology.SERVICES:
+        made.start(kind)
+    try:
+        yield made
+    finally:
+        for process in made.processes.values():
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def watching(tmp_path: Path, fleet: Fleet, ports: dict[str, int]) -> Iterator[Prometheus]:
+    exporter = fleet.metrics.removeprefix("http://").removesuffix("/metrics")
+    targets = {"exporter": exporter, **{kind: f"127.0.0.1:{port}" for kind, port in ports.items()}}
+    with prometheus(tmp_path / "prometheus", targets) as running:
+        yield running
+
+
+def _create(api: Api, name: str, **config: str) -> None:
+    api.request("POST", "/v1/connectors", body={"name": name, "config": config})
+
+
+def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
+    fleet: Fleet, watching: Prometheus, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    source, target = tmp_path / "in.csv", tmp_path / "out.txt"
+    source.write_text("id,name\n" + "".join(f"{'x' if number % 100 == 0 else number},n\n" for number in range(1, 5001)))
+    letters = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": "watched-letters"}
+    with Api(fleet.rest) as api:
+        wait_until(lambda: bool(watching.ask('rocketconnect_workers{state="alive"} == 1')), 90)
+        wait_until(lambda: bool(list(api.pages("/v1/plugins", "plugins"))), 60)
+        to = {"connector.class": "file_lines", "engine": "native", "topics": "watched", "filename": str(target)}
+        _create(api, "watched-out", **to)
+        slowly = {"connector.class": "file_source", "topic": "watched", "filename": str(source), "max.rate.records": "200"}
+        _create(api, "watched-in", **slowly, **_BAD_LINES, **letters)
+        # Two scrapes with records between them.
+        wait_until(lambda: bool(watching.ask('rocketconnect:connector_records_out:rate5m{connector="watched-out"} > 0')), 120)
+        wait_until(lambda: bool(watching.ask('rocketconnect:connector_dead_letters:increase10m{connector="watched-in"} > 0')), 60)
+        worker = watching.ask("rocketconnect_worker_tasks")[0]["metric"]["worker"]
+        nothing = set()
+        for each in queries():
+            found = [
+                watching.ask(each.expr.replace("$connector", name).replace("$worker", worker))
+                for name in ("watched-in", "watched-out")
+            ]
+            if not any(found):
+                nothing.add(each.panel)
+        # Nothing is wrong here; a query that finds nothing is right.
+        assert nothing <= {"Connectors that are not well", "Calls that fail", "Errors"}
+        assert "RocketConnectDeadLetters" in watching.firing()
+        _create(api, "watched-failed", **slowly, **_BAD_LINES, **{"errors.tolerance": "none"})
+        took = {"RocketConnectTaskFailed": _until_firing(watching, "RocketConnectTaskFailed")}
+    for kind, alert in (
+        ("position", "RocketConnectPositionAway"),
+        ("config", "RocketConnectServiceAway"),
+        ("executor", "RocketConnectNoWorker"),
+        ("exporter", "RocketConnectExporterAway"),
+    ):
+        fleet.kill(kind)
+        took[alert] = _until_firing(watching, alert)
+    record_property("seconds until the alert fired", took)
+
+
+def _until_firing(watching: Prometheus, alert: str) -> float:
+    began = time.monotonic()
+    wait_until(lambda: alert in watching.firing(), 400)
+    return round(time.monotonic() - began, 1)
