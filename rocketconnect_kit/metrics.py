@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from threading import Thread
 from wsgiref.simple_server import WSGIServer
@@ -29,7 +30,8 @@ SECONDS = prometheus_client.Histogram(
 RUNNING = prometheus_client.Gauge("rocketconnect_rpc_calls_running", "Calls and watches that are open.", ["method"])
 HEALTHY = prometheus_client.Gauge("rocketconnect_dependency_healthy", "1: it answers; 0: it does not.", ["dependency"])
 
-LEADING = prometheus_client.Gauge("rocketconnect_leading", "1: this replica takes calls; 0: another one leads.")
+LEADING = prometheus_client.Gauge("rocketconnect_leading", "1: this replica takes calls; 0: another one leads.", registry=None)
+"""Shown from show_leading on: a process that has no replicas that lead, as a gateway, would be one that never does."""
 
 
 class MetricsInterceptor(AroundCalls):
@@ -53,6 +55,17 @@ class MetricsInterceptor(AroundCalls):
             CALLS.labels(method, code).inc()
             if not streaming:
                 SECONDS.labels(method).observe(time.perf_counter() - began)
+
+
+def show_leading(does: bool) -> None:
+    """Show whether this replica takes calls."""
+    LEADING.set(does)
+    _registered()
+
+
+@cache
+def _registered() -> None:
+    prometheus_client.REGISTRY.register(LEADING)
 
 
 @dataclass(frozen=True)

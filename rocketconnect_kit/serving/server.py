@@ -112,7 +112,7 @@ async def serve(
         reflection.enable_server_reflection((name, grpc_health.SERVICE_NAME, reflection.SERVICE_NAME), server)
 
     async def takes_calls(does: bool) -> None:
-        metrics.LEADING.set(does)
+        metrics.show_leading(does)
         await servicer.set(name, _SERVING if does else _NOT_SERVING)
 
     try:

@@ -59,7 +59,7 @@ def page() -> Page:
                         "Assignments of all workers",
                         "How often does work change hands, and is any without a worker?",
                         Query("rate(rocketconnect_assignment_changes_total[5m])", "changes a second"),
-                        Query('sum(rocketconnect_assignments{state="unowned"})', "without a worker"),
+                        Query('sum(rocketconnect_assignments{state="unowned"}) or vector(0)', "without a worker"),
                     ),
                 ],
             ),
