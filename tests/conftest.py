@@ -54,9 +54,9 @@ class RocketMQFactory(Protocol):
 
 
 @pytest.fixture(scope="session")
-def rocketmq(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[RocketMQ]:
+def rocketmq(request: pytest.FixtureRequest) -> Iterator[RocketMQ]:
     """One real name server and broker for all workers, with the embedded default's settings: topics have names of their own."""
-    with shared(run_folder(request.config, tmp_path_factory) / FOLDER) as running:
+    with shared(run_folder(request.config) / FOLDER) as running:
         yield running
 
 

@@ -18,6 +18,8 @@ import pytest
 from _pytest.reports import TestReport
 from _pytest.terminal import TerminalReporter
 
+from tests.run_folder import run_folder
+
 TRIES = 3
 MOST_FLAKY = 5
 MOST_SEEN = 3
@@ -102,6 +104,8 @@ class _Reruns:
         for number in range(1, TRIES + 1):
             # Its text is a command: pytest takes the name of a test as it is.
             command = [sys.executable, "-m", "pytest", "--no-reruns", "-p", "no:cacheprovider", "-p", "no:xdist", "-q", nodeid]
+            # With one of its own it would take the folder of this run away as an old one.
+            command.append(f"--basetemp={run_folder(self._config) / 'again'}")
             try:
                 done = subprocess.run(
                     command,

@@ -115,16 +115,12 @@ class _Table:
         for path, (seconds, processor) in sorted(by_file.items(), key=lambda item: -item[1][0])[:_SLOWEST]:
             terminal.write_line(f"{seconds:8.1f} {processor:8.1f}  {path}")
 
-    def _of_rocketmq(self) -> float:
-        # pytest tells nobody else where the folder of a run is.
-        factory: pytest.TempPathFactory = self._config._tmp_path_factory  # type: ignore[attr-defined]
-        return shared_rocketmq.spent(run_folder(self._config, factory) / shared_rocketmq.FOLDER)
-
     def _show_budgets(self, terminal: TerminalReporter) -> None:
         given = budgets.read(self._config.rootpath)
         used = budgets.used_by_folder(self._costs, given)
         terminal.section("processor seconds of the fast tier, by folder (tests/budgets.toml)")
-        around = {"around the tests: to start, to collect, to report": self.around, "RocketMQ of all workers": self._of_rocketmq()}
+        shared = shared_rocketmq.spent(run_folder(self._config) / shared_rocketmq.FOLDER)
+        around = {"around the tests: to start, to collect, to report": self.around, "RocketMQ of all workers": shared}
         for line in budgets.table(used, given, around):
             terminal.write_line(line.text, red=line.is_over, bold=line.is_over)
 

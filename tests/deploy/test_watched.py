@@ -12,7 +12,7 @@ from rocketconnect_cli.api import Api
 from rocketconnect_cli.instance import topology
 from tests import free_ports
 from tests.deploy.asked import queries
-from tests.e2e.prometheus import Prometheus, prometheus
+from tests.deploy.prometheus import Prometheus, prometheus
 from tests.processes import Fleet, wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
