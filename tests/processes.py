@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.instance import topology
@@ -60,6 +62,17 @@ class Fleet:
                 stderr=log,
                 start_new_session=True,
             )
+
+    @contextmanager
+    def running(self) -> Iterator[Self]:
+        """All of them, until the end of the block."""
+        try:
+            for name in self.services:
+                self.start(name)
+            yield self
+        finally:
+            for name in self.processes:
+                self.kill(name)
 
     def kill(self, name: str) -> None:
         self.processes[name].kill()

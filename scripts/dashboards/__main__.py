@@ -19,7 +19,8 @@ def pages() -> list[Page]:
 
 def written() -> dict[str, str]:
     """By name the text of each file."""
-    made = {page.uid.removeprefix("rocketconnect-"): dashboard_of(page, pages()) for page in pages()}
+    all_pages = pages()
+    made = {page.uid.removeprefix("rocketconnect-"): dashboard_of(page, all_pages) for page in all_pages}
     return {f"{name}.json": json.dumps(each, cls=JSONEncoder, indent=2, sort_keys=True) + "\n" for name, each in made.items()}
 
 

@@ -1,6 +1,6 @@
 """Is anything wrong, and where?"""
 
-from scripts.dashboards.panels import Page, Query, lines, listed, number
+from scripts.dashboards.panels import Page, Query, lines, listed, number, services_away
 
 UID = "rocketconnect-overview"
 _CONNECTOR = "/d/rocketconnect-connector?var-connector=${__value.text}"
@@ -27,11 +27,7 @@ def page() -> Page:
                     number(
                         "Lost workers", "How many workers have let their lease end?", 'sum(rocketconnect_workers{state="lost"})'
                     ),
-                    number(
-                        "Services away",
-                        "How many services do not answer?",
-                        'count(max by (service) (rocketconnect_up{service!="executor"}) == 0) or vector(0)',
-                    ),
+                    services_away(),
                     number(
                         "Dead letters, 24 h",
                         "How many records became dead letters since yesterday?",

@@ -13,7 +13,7 @@ from grafana_foundation_sdk.models.prometheus import PromQueryFormat
 SOURCE = dashboard.DataSourceRef(type_val="prometheus", uid="${datasource}")
 
 Builder = stat.Panel | statetimeline.Panel | table.Panel | timeseries.Panel
-Unit = Literal["short", "reqps", "Bps", "bytes", "s", "percentunit", "cores"]
+Unit = Literal["short", "reqps", "Bps", "bytes", "s", "percentunit"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,12 @@ def number(title: str, question: str, expr: str, *, bad_from: float | None = 1, 
     made.graph_mode(common.BigValueGraphMode.NONE)
     made.reduce_options(common_builders.ReduceDataOptions().calcs(["lastNotNull"]))
     return made.with_target(prometheus.Dataquery().expr(expr).instant().ref_id("A").datasource(SOURCE))
+
+
+def services_away() -> stat.Panel:
+    """How much of the control plane is missing."""
+    away = 'count(max by (service) (rocketconnect_up{service!="executor"}) == 0) or vector(0)'
+    return number("Services away", "How many services do not answer?", away)
 
 
 def lines(title: str, question: str, *queries: Query, unit: Unit = "short", span: int = 12) -> timeseries.Panel:

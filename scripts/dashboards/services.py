@@ -1,6 +1,6 @@
 """Does the control plane answer?"""
 
-from scripts.dashboards.panels import Page, Query, lines, number
+from scripts.dashboards.panels import Page, Query, lines, number, services_away
 
 UID = "rocketconnect-services"
 _SLOWEST = "histogram_quantile(0.99, sum by (method, le) (rate(rocketconnect_rpc_duration_seconds_bucket[5m])))"
@@ -17,11 +17,7 @@ def page() -> Page:
             (
                 "What is wrong",
                 [
-                    number(
-                        "Services away",
-                        "How many services do not answer?",
-                        'count(max by (service) (rocketconnect_up{service!="executor"}) == 0) or vector(0)',
-                    ),
+                    services_away(),
                     number(
                         "Services without a leader",
                         "In how many services does no replica take calls?",

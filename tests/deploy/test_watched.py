@@ -29,15 +29,8 @@ def ports() -> dict[str, int]:
 @pytest.fixture
 def fleet(tmp_path: Path, rocketmq: Any, ports: dict[str, int]) -> Iterator[Fleet]:
     told = {kind: {_PORTS: str(port)} for kind, port in ports.items()}
-    made = Fleet(tmp_path, rocketmq.name_server, told_each=told)
-    for kind in topology.SERVICES:
-        made.start(kind)
-    try:
+    with Fleet(tmp_path, rocketmq.name_server, told_each=told).running() as made:
         yield made
-    finally:
-        for process in made.processes.values():
-            process.kill()
-            process.wait()
 
 
 @pytest.fixture

@@ -23,15 +23,8 @@ RATE = 3_000
 
 @pytest.fixture
 def fleet(tmp_path: Path, rocketmq: Any) -> Iterator[Fleet]:
-    made = Fleet(tmp_path, rocketmq.name_server)
-    for kind in topology.SERVICES:
-        made.start(kind)
-    try:
+    with Fleet(tmp_path, rocketmq.name_server).running() as made:
         yield made
-    finally:
-        for process in made.processes.values():
-            process.kill()
-            process.wait()
 
 
 @contextmanager

@@ -79,14 +79,8 @@ class Guarded:
 def guarding(folder: Path, name_server: str, executors: int = 1, extra: Mapping[str, str] | None = None) -> Iterator[Guarded]:
     """All of them, with further settings for each, until the end of the block."""
     made = Guarded(folder, name_server, executors, extra)
-    for name in made.fleet.services:
-        made.fleet.start(name)
-    try:
+    with made.fleet.running():
         yield made
-    finally:
-        for process in made.fleet.processes.values():
-            process.kill()
-            process.wait()
 
 
 def said(*words: str, fails: bool = False) -> str:
