@@ -56,6 +56,9 @@ class Described:
 def of_exporter() -> Iterator[Described]:
     """What the exporter tells, of a connector that has all that there is."""
     told = states.TaskMetrics(batches=1, batch_bounds=[1.0], batch_buckets=[1], source_remaining=1, source_remaining_known=True)
+    told.MergeFrom(states.TaskMetrics(latencies=1, latency_bounds=[1.0], latency_buckets=[1]))
+    told.newest_record.GetCurrentTime()
+    told.newest_stored.GetCurrentTime()
     told.lags.add(queue="topic/broker/0", messages=1, position=1)
     told.source_positions.add(partition="partition", offset=1)
     task = states.TaskState(state=connectors.STATE_RUNNING, worker_id="worker", metrics=told)

@@ -116,6 +116,13 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         source_time_left=None if value.source_seconds_left is None else duration(value.source_seconds_left),
         late_skipped=value.late_skipped,
         dropped_in_a_row=value.dropped_in_a_row,
+        newest_record=None if value.newest_record is None else timestamp(value.newest_record),
+        newest_stored=None if value.newest_stored is None else timestamp(value.newest_stored),
+        latencies=value.latencies,
+        latency_seconds=value.latency_seconds,
+        # Invariant 7: they go with every report, where there is anything to tell.
+        latency_bounds=value.latency_bounds if value.latencies else (),
+        latency_buckets=value.latency_buckets if value.latencies else (),
         gap_messages=value.gap_messages,
         last_left_out=value.last_left_out,
         spark_ui=value.spark_ui,

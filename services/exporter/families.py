@@ -13,9 +13,11 @@ from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.state.v1 import state_service_pb2 as states
 
-_TASK = ("connector", "task")
-_QUEUE = (*_TASK, "topic", "queue")
-_PARTITION = (*_TASK, "partition")
+from services.exporter import freshness
+from services.exporter.series import TASK, Tasks, labels_of
+
+_QUEUE = (*TASK, "topic", "queue")
+_PARTITION = (*TASK, "partition")
 _COUNTERS: Mapping[str, tuple[str, str]] = {
     "records_in": ("records_in", "Records read from the source or from the topic."),
     "records_out": ("records_out", "Records confirmed by the broker or made durable by the sink."),
@@ -72,16 +74,17 @@ def of_states(said: Sequence[states.ConnectorState]) -> Iterator[Metric]:
     # Planning (task -1) moves no records.
     running = [(connector, task) for connector, task in tasks if task.task >= 0]
     for field, (name, text) in _COUNTERS.items():
-        counter = CounterMetricFamily(f"rocketconnect_task_{name}", text, labels=_TASK)
+        counter = CounterMetricFamily(f"rocketconnect_task_{name}", text, labels=TASK)
         for connector, task in running:
-            counter.add_metric(_labels(connector, task), getattr(task.metrics, field))
+            counter.add_metric(labels_of(connector, task), getattr(task.metrics, field))
         yield counter
     for field, (name, text) in _GAUGES.items():
-        gauge = GaugeMetricFamily(f"rocketconnect_task_{name}", text, labels=_TASK)
+        gauge = GaugeMetricFamily(f"rocketconnect_task_{name}", text, labels=TASK)
         for connector, task in running:
-            gauge.add_metric(_labels(connector, task), getattr(task.metrics, field))
+            gauge.add_metric(labels_of(connector, task), getattr(task.metrics, field))
         yield gauge
     yield _batches(running)
+    yield from freshness.of_tasks(running)
     yield from _of_ends(running)
 
 
@@ -107,9 +110,6 @@ def of_cluster(workers: Sequence[cluster.Worker], assignments: Sequence[cluster.
     yield total
 
 
-_Tasks = Iterable[tuple[states.ConnectorState, states.TaskState]]
-
-
 def _of_connectors(said: Sequence[states.ConnectorState]) -> Iterator[Metric]:
     state = GaugeMetricFamily(
         "rocketconnect_connector_state", "1 for the state that the connector is in.", labels=["connector", "state"]
@@ -126,12 +126,12 @@ def _of_connectors(said: Sequence[states.ConnectorState]) -> Iterator[Metric]:
 
 
 def _of_life(tasks: Sequence[tuple[states.ConnectorState, states.TaskState]]) -> Iterator[Metric]:
-    state = GaugeMetricFamily("rocketconnect_task_state", "1 for the state that the task is in.", labels=[*_TASK, "state"])
-    where = InfoMetricFamily("rocketconnect_task_worker", "The worker that holds the task.", labels=_TASK)
-    progress = GaugeMetricFamily("rocketconnect_task_last_progress_timestamp_seconds", "When it last made progress.", labels=_TASK)
-    restarts = CounterMetricFamily("rocketconnect_task_restarts", "How often it was started again after a failure.", labels=_TASK)
+    state = GaugeMetricFamily("rocketconnect_task_state", "1 for the state that the task is in.", labels=[*TASK, "state"])
+    where = InfoMetricFamily("rocketconnect_task_worker", "The worker that holds the task.", labels=TASK)
+    progress = GaugeMetricFamily("rocketconnect_task_last_progress_timestamp_seconds", "When it last made progress.", labels=TASK)
+    restarts = CounterMetricFamily("rocketconnect_task_restarts", "How often it was started again after a failure.", labels=TASK)
     for connector, task in tasks:
-        labels = _labels(connector, task)
+        labels = labels_of(connector, task)
         for number, name in _STATES.items():
             state.add_metric([*labels, name], task.state == number)
         restarts.add_metric(labels, task.restarts)
@@ -142,23 +142,23 @@ def _of_life(tasks: Sequence[tuple[states.ConnectorState, states.TaskState]]) ->
     yield from (state, where, progress, restarts)
 
 
-def _batches(tasks: _Tasks) -> Metric:
+def _batches(tasks: Tasks) -> Metric:
     family = HistogramMetricFamily(
-        "rocketconnect_task_batch_duration_seconds", "From the first record of a batch to its commit.", labels=_TASK
+        "rocketconnect_task_batch_duration_seconds", "From the first record of a batch to its commit.", labels=TASK
     )
     for connector, task in tasks:
         said = task.metrics
         pairs = zip(said.batch_bounds, said.batch_buckets, strict=False)
         buckets = [(repr(bound), count) for bound, count in pairs if bound != float("inf")]
-        family.add_metric(_labels(connector, task), [*buckets, ("+Inf", said.batches)], said.batch_seconds)
+        family.add_metric(labels_of(connector, task), [*buckets, ("+Inf", said.batches)], said.batch_seconds)
     return family
 
 
-def _of_ends(tasks: _Tasks) -> Iterator[Metric]:
+def _of_ends(tasks: Tasks) -> Iterator[Metric]:
     lag = GaugeMetricFamily("rocketconnect_sink_lag_messages", "Messages between the position and the end.", labels=_QUEUE)
     position = GaugeMetricFamily("rocketconnect_sink_position", "The committed position: an offset of the queue.", labels=_QUEUE)
     remaining = GaugeMetricFamily(
-        "rocketconnect_source_remaining", "What is left to read, where that is known, in the unit of the source.", labels=_TASK
+        "rocketconnect_source_remaining", "What is left to read, where that is known, in the unit of the source.", labels=TASK
     )
     at = GaugeMetricFamily(
         "rocketconnect_source_position",
@@ -166,7 +166,7 @@ def _of_ends(tasks: _Tasks) -> Iterator[Metric]:
         labels=_PARTITION,
     )
     for connector, task in tasks:
-        labels = _labels(connector, task)
+        labels = labels_of(connector, task)
         for source in task.metrics.source_positions:
             at.add_metric([*labels, source.partition], source.offset)
         for queue in task.metrics.lags:
@@ -177,10 +177,6 @@ def _of_ends(tasks: _Tasks) -> Iterator[Metric]:
         if task.metrics.source_remaining_known and task.state in _UNDER_WAY:
             remaining.add_metric(labels, task.metrics.source_remaining)
     yield from (lag, position, remaining, at)
-
-
-def _labels(connector: states.ConnectorState, task: states.TaskState) -> list[str]:
-    return [connector.connector, "plan" if task.task < 0 else str(task.task)]
 
 
 def _assignment_labels(assignment: cluster.Assignment) -> tuple[str, str]:

@@ -41,6 +41,8 @@ class Warned:
 
 BATCH_BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 """Upper bounds in seconds of TaskMetrics.batch_buckets."""
+LATENCY_BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 21_600.0, 86_400.0)
+"""Upper bounds in seconds of TaskMetrics.latency_buckets."""
 
 
 @dataclass(slots=True)
@@ -82,3 +84,9 @@ class TaskMetrics:
     warnings: tuple[Warned, ...] = ()
     open_batch: OpenBatch | None = None
     spark_ui: str = ""
+    newest_record: float | None = None
+    newest_stored: float | None = None
+    latencies: int = 0
+    latency_seconds: float = 0.0
+    latency_bounds: tuple[float, ...] = LATENCY_BOUNDS
+    latency_buckets: tuple[int, ...] = (0,) * len(LATENCY_BOUNDS)

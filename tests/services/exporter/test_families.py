@@ -73,6 +73,32 @@ def test_batch_times_are_a_histogram_with_their_sum_and_count() -> None:
     assert found[f"{name}_count", "out", "0"] == 3
 
 
+def test_what_is_known_of_times_is_shown_and_what_is_not_is_no_zero() -> None:
+    names = {
+        "rocketconnect_task_newest_record_timestamp_seconds",
+        "rocketconnect_task_newest_stored_timestamp_seconds",
+        "rocketconnect_task_end_to_end_latency_seconds_count",
+    }
+    assert not {name for name, *_ in samples(families.of_states([sink()]))} & names
+    timed = sink()
+    timed.tasks[1].metrics.MergeFrom(
+        s.TaskMetrics(
+            newest_record=Timestamp(seconds=5, nanos=500_000_000),
+            newest_stored=Timestamp(seconds=6),
+            latencies=3,
+            latency_seconds=70.0,
+            latency_bounds=[1.0, 60.0],
+            latency_buckets=[1, 2],
+        )
+    )
+    found = samples(families.of_states([timed]))
+    assert [found[name, "out", "0"] for name in sorted(names)] == [3, 5.5, 6]
+    latency = "rocketconnect_task_end_to_end_latency_seconds"
+    buckets = {key[2]: value for key, value in found.items() if key[0] == f"{latency}_bucket"}
+    assert buckets == {"1.0": 1, "60.0": 2, "+Inf": 3}
+    assert found[f"{latency}_sum", "out", "0"] == 70.0
+
+
 def test_sink_shows_lag_and_position_by_queue_and_source_its_positions_and_what_remains() -> None:
     positions = [s.SourcePosition(partition="/a#1", offset=100), s.SourcePosition(partition="/b#2", offset=7)]
     metrics = s.TaskMetrics(source_remaining=42, source_remaining_known=True, source_positions=positions)

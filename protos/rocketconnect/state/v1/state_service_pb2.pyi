@@ -179,6 +179,12 @@ class TaskMetrics(_message.Message):
     WARNINGS_FIELD_NUMBER: _builtins.int
     SPARK_UI_FIELD_NUMBER: _builtins.int
     DROPPED_IN_A_ROW_FIELD_NUMBER: _builtins.int
+    NEWEST_RECORD_FIELD_NUMBER: _builtins.int
+    NEWEST_STORED_FIELD_NUMBER: _builtins.int
+    LATENCIES_FIELD_NUMBER: _builtins.int
+    LATENCY_SECONDS_FIELD_NUMBER: _builtins.int
+    LATENCY_BOUNDS_FIELD_NUMBER: _builtins.int
+    LATENCY_BUCKETS_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -233,6 +239,12 @@ class TaskMetrics(_message.Message):
     """Messages that a sink has dropped as duplicates or as late ones since it kept anything of their source partitions; 0 again when what was
     sent once more is there to its end. A task for which that goes on for longer than restarts explain is STALLED, and says why.
     """
+    latencies: _builtins.int
+    """How often it was measured how long a record took from its source's time until it was durable in the sink, or confirmed by the broker
+    to a source: once for each batch and partition, of the first record, which has waited longest. Not of records without a time.
+    """
+    latency_seconds: _builtins.float
+    """Seconds that these took, summed. A source's clock that is ahead counts as 0."""
     @_builtins.property
     def batch_bounds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """Upper bounds of batch_buckets in seconds."""
@@ -271,6 +283,25 @@ class TaskMetrics(_message.Message):
         that took the place of one that was read, say. The log has all of them.
         """
 
+    @_builtins.property
+    def newest_record(self) -> _timestamp_pb2.Timestamp:
+        """The source's time of the newest record that a sink has made durable, or that the broker has confirmed to a source, since the task was
+        started. Looked at are the first and the last record of each batch and partition. A record has the time that its source gave it; one
+        of a producer that is no connector has the time at which that made it. Unset: none had one.
+        """
+
+    @_builtins.property
+    def newest_stored(self) -> _timestamp_pb2.Timestamp:
+        """When the broker stored the newest message that a sink has made durable. Unset: not known."""
+
+    @_builtins.property
+    def latency_bounds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """Upper bounds of latency_buckets in seconds."""
+
+    @_builtins.property
+    def latency_buckets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """How many took at most that long, cumulative."""
+
     def __init__(
         self,
         *,
@@ -306,10 +337,16 @@ class TaskMetrics(_message.Message):
         warnings: _abc.Iterable[Global___TaskWarning] | None = ...,
         spark_ui: _builtins.str = ...,
         dropped_in_a_row: _builtins.int = ...,
+        newest_record: _timestamp_pb2.Timestamp | None = ...,
+        newest_stored: _timestamp_pb2.Timestamp | None = ...,
+        latencies: _builtins.int = ...,
+        latency_seconds: _builtins.float = ...,
+        latency_bounds: _abc.Iterable[_builtins.float] | None = ...,
+        latency_buckets: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "open_batch", b"open_batch", "source_time_left", b"source_time_left"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "newest_record", b"newest_record", "newest_stored", b"newest_stored", "open_batch", b"open_batch", "source_time_left", b"source_time_left"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "dropped_in_a_row", b"dropped_in_a_row", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left", "spark_ui", b"spark_ui", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "dropped_in_a_row", b"dropped_in_a_row", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "latencies", b"latencies", "latency_bounds", b"latency_bounds", "latency_buckets", b"latency_buckets", "latency_seconds", b"latency_seconds", "newest_record", b"newest_record", "newest_stored", b"newest_stored", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left", "spark_ui", b"spark_ui", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -231,6 +231,7 @@ class DirectRun:
             self._committer.put({name: Stored(batch.end or batch.offsets[-1], before.incarnation, kept)})
         if len(batch):
             self._meter.batch(time.monotonic() - now)
+            self._meter.arrived(time.time(), part.first_ms, part.last_ms)
             self._meter.moved(time.monotonic(), commit.rows - len(refused), written_bytes([part], refused))
         else:
             self._runtime.reporter.progress()
@@ -276,7 +277,10 @@ class DirectRun:
         moved = {key: SourceMark(self._runtime.spec.epoch, before.incarnation, end)} if end > highest else {}
         until = before.until + len(kept) + len(bad)
         records = _records(batch if len(kept) == len(batch) else batch.take(kept))
-        return Part(batch.partition, before.until, until, moved, records, len(batch), duplicates, bad, now, error)
+        part = Part(batch.partition, before.until, until, moved, records, len(batch), duplicates, bad, now, error)
+        if kept and batch.timestamps_ms is not None:
+            part.first_ms, part.last_ms = batch.timestamps_ms[kept[0]], batch.timestamps_ms[kept[-1]]
+        return part
 
     def _put(self, partition: str) -> None:
         position = self._positions[partition]

@@ -77,6 +77,7 @@ class SinkRun:
         self._metrics = runtime.reporter.metrics
         self._passed = self._metrics.gap_messages
         self._meter = Meter(runtime.reporter, time.monotonic())
+        self._meter.stored(position.stored_ms for position in positions.values())
         self._queues = {text(queue): queue for queue in positions}
         self._positions = {text(queue): position for queue, position in positions.items()}
         self._committer = Committer(runtime.positions, COMMIT_SECONDS, batcher.wake, self._stored)
@@ -180,7 +181,10 @@ class SinkRun:
 
     def _written(self, parts: Sequence[Part], commit: SinkCommit) -> None:
         """Invariant 2: durable in the sink, so the position may move."""
-        del parts
+        wall = time.time()
+        for part in parts:
+            self._meter.arrived(wall, part.first_ms, part.last_ms)
+        self._meter.stored(position.stored_ms for position in commit.after.values())
         self._committer.put({queue: to_stored(position) for queue, position in commit.after.items()})
 
     def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: Gate) -> Sequence[BadRecord]:

@@ -77,6 +77,8 @@ def _cut(part: Part, stop: Stop, error: Exception) -> Part:
         part,
         until=stop.offset,
         stored_ms=0,
+        first_ms=part.first_ms if count else None,
+        last_ms=None,
         marks=stop.marks,
         records=_head(part.records, count),
         read=count + len(bad),

@@ -121,7 +121,7 @@ class Encoder:
         end = batch.end if count == len(batch) else ()
         if count:
             end = end or batch.offsets[count - 1]
-        made = ReadBatch(batch.partition, mark_key(self._target.uid, batch.partition), end, read_at)
+        made = ReadBatch(batch.partition, self.key(batch.partition), end, read_at).timed(batch.timestamps_ms, count)
         if batch.resume is not None:
             # The map belongs to the end of the whole batch, and to no record within.
             made.resume, made.closes = batch.resume, count == len(batch)

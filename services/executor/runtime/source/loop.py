@@ -151,6 +151,8 @@ class SourceRun:
                 self._refused(event)
             else:
                 self._confirmed(event.piece, event.floor, event.end)
+        for passed in self._progress.take_passed():
+            self._meter.arrived(time.time(), passed.first_ms, passed.last_ms)
         idle = self._sender.idle
         now = time.monotonic()
         if now >= self._put_at or idle:

@@ -27,6 +27,8 @@ class ReadBatch:
         covered: The position is past it: it and all before it in the partition are confirmed.
         resume: What the source needs beside the end to go on there.
         closes: The position may stand at its end. Where it may not, it stays open until one behind it, which closes, is confirmed.
+        first_ms: The source's time of its first record, milliseconds since 1970; None: not known.
+        last_ms: That of its last record.
     """
 
     partition: str
@@ -37,6 +39,14 @@ class ReadBatch:
     covered: bool = False
     resume: Mapping[str, JSON] = field(default_factory=dict, repr=False)
     closes: bool = True
+    first_ms: int | None = None
+    last_ms: int | None = None
+
+    def timed(self, times_ms: Sequence[int | None] | None, count: int) -> "ReadBatch":
+        """This one, now that its records are known to have these times; so many of them go on."""
+        if count and times_ms is not None:
+            self.first_ms, self.last_ms = times_ms[0], times_ms[count - 1]
+        return self
 
 
 @dataclass(slots=True, eq=False)
@@ -144,6 +154,7 @@ class Progress:
         self._confirmed: dict[MessageQueue, deque[tuple[int, ReadBatch]]] = {}
         self._ends: dict[MessageQueue, int] = {}
         self._moved: dict[str, Stored] = {}
+        self._passed: list[ReadBatch] = []
 
     def incarnation(self, partition: str) -> int:
         """The incarnation of a source partition."""
@@ -207,12 +218,20 @@ class Progress:
                 passed = count
                 self._moved[partition] = Stored(batch.end, self.incarnation(partition), batch.resume)
         for _ in range(passed):
-            batches.popleft().covered = True
+            batch = batches.popleft()
+            batch.covered = True
+            if batch.first_ms is not None or batch.last_ms is not None:
+                self._passed.append(batch)
 
     def take_moved(self) -> dict[str, Stored]:
         """The positions that have moved since the last call."""
         moved, self._moved = self._moved, {}
         return moved
+
+    def take_passed(self) -> list[ReadBatch]:
+        """The batches with a source's time over which a position has moved since the last call."""
+        passed, self._passed = self._passed, []
+        return passed
 
     def floors(self, held: Mapping[MessageQueue, int]) -> dict[MessageQueue, int]:
         """For each queue the offset from which on messages above the positions can be: all others are covered by them.

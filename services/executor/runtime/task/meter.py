@@ -2,10 +2,10 @@
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from rocketconnect_sdk.record import Offset
-from services.executor.contract.metrics import BATCH_BOUNDS, SourcePosition
+from services.executor.contract.metrics import BATCH_BOUNDS, LATENCY_BOUNDS, SourcePosition
 from services.executor.contract.task import State
 from services.executor.runtime.task.reporter import Reporter
 
@@ -15,6 +15,8 @@ _MOVED_LATELY = 3.0
 _PARTITIONS = 100
 _PARTITION_CHARACTERS = 16_384
 _HIGHEST = (1 << 63) - 1
+_AHEAD = 3600.0
+"""A time that is further ahead is no clock that is wrong, but another unit."""
 
 
 class Meter:
@@ -59,6 +61,30 @@ class Meter:
         first = bisect_left(BATCH_BOUNDS, seconds)
         metrics.batch_buckets = tuple(count + (index >= first) for index, count in enumerate(metrics.batch_buckets))
 
+    def arrived(self, wall: float, first_ms: int | None, last_ms: int | None) -> None:
+        """Records of one partition are durable, or confirmed.
+
+        Args:
+            wall: Now, seconds since 1970.
+            first_ms: The source's time of the first of them, milliseconds since 1970; None: it has none.
+            last_ms: That of the last one.
+        """
+        metrics = self._metrics
+        first, last = _seconds(first_ms, wall), _seconds(last_ms, wall)
+        if first is not None:
+            took = max(0.0, wall - first)
+            metrics.latencies += 1
+            metrics.latency_seconds += took
+            place = bisect_left(LATENCY_BOUNDS, took)
+            metrics.latency_buckets = tuple(count + (index >= place) for index, count in enumerate(metrics.latency_buckets))
+        metrics.newest_record = max((each for each in (metrics.newest_record, first, last) if each is not None), default=None)
+
+    def stored(self, times_ms: Iterable[int]) -> None:
+        """Messages that the broker stored at these times are durable; milliseconds since 1970, 0: not known."""
+        newest = max(times_ms, default=0) / 1000
+        if newest:
+            self._metrics.newest_stored = max(newest, self._metrics.newest_stored or 0.0)
+
     def sample(self, now: float, buffered: int) -> None:
         """Refreshes rates and gauges; call it often."""
         metrics = self._metrics
@@ -96,3 +122,8 @@ class Meter:
             self._reporter.state(State.RUNNING)
         else:
             self._reporter.state(State.IDLE, held)
+
+
+def _seconds(ms: int | None, wall: float) -> float | None:
+    """A time that a record can have been made at. 0 and what is before it stands for no time, and so does what has not come yet."""
+    return ms / 1000 if ms is not None and 0 < ms <= (wall + _AHEAD) * 1000 else None

@@ -58,6 +58,8 @@ class BufferedRun(SinkRun):
                 sum(len(part.records) for part in mine),
                 sum(part.records.size for part in mine),
                 now,
+                next((part.first_ms for part in mine if part.first_ms is not None), None),
+                next((part.last_ms for part in reversed(mine) if part.last_ms is not None), None),
             )
             self._undurable.put(queue, step)
         self._holds = bool(self._undurable)
@@ -81,6 +83,10 @@ class BufferedRun(SinkRun):
         self._call("asking the sink what is durable", lambda: told.update(self._task.durable(flush)))
         moved = self._undurable.durable(told, self._buffered.given)
         self._holds = bool(self._undurable)
+        wall = time.time()
+        for step in self._undurable.passed:
+            self._meter.arrived(wall, step.first_ms, step.last_ms)
+        self._meter.stored(position.stored_ms for position in moved.values())
         # Invariant 2.
         self._committer.put({queue: to_stored(position) for queue, position in moved.items()})
 

@@ -25,6 +25,8 @@ class Step:
         rows: How many records.
         size: Bytes of their values.
         put_at: When the first of them was put.
+        first_ms: The source's time of the first of them; None: not known.
+        last_ms: That of the last one.
     """
 
     until: int
@@ -34,11 +36,16 @@ class Step:
     rows: int
     size: int
     put_at: float
+    first_ms: int | None = None
+    last_ms: int | None = None
 
     def and_then(self, other: "Step") -> "Step":
         """This one and the next as one."""
         marks = merged(self.marks, other.marks)
-        return replace(other, marks=marks, rows=self.rows + other.rows, size=self.size + other.size, put_at=self.put_at)
+        first_ms = other.first_ms if self.first_ms is None else self.first_ms
+        last_ms = self.last_ms if other.last_ms is None else other.last_ms
+        both = replace(other, marks=marks, rows=self.rows + other.rows, size=self.size + other.size, put_at=self.put_at)
+        return replace(both, first_ms=first_ms, last_ms=last_ms)
 
 
 class Undurable:
@@ -48,6 +55,9 @@ class Undurable:
         positions: Where they are; all before is durable.
         policy: The sink's.
         most_bytes: Limit of bytes, where the policy has none.
+
+    Attributes:
+        passed: What has become durable at the last call of `durable`.
     """
 
     def __init__(self, positions: Mapping[str, QueuePosition], policy: FlushPolicy, most_bytes: int) -> None:
@@ -57,6 +67,7 @@ class Undurable:
         self._known = {queue: position.until for queue, position in positions.items()}
         self._steps: dict[str, deque[Step]] = {}
         self._rows = self._bytes = 0
+        self.passed: list[Step] = []
 
     def __bool__(self) -> bool:
         """Whether there is anything."""
@@ -114,6 +125,7 @@ class Undurable:
                 raise PermanentError(msg)
             self._known[queue] = max(self._known[queue], offset)
         moved: dict[str, QueuePosition] = {}
+        self.passed = []
         for queue in list(self._steps):
             if (position := self._move(queue)) is not None:
                 moved[queue] = self.positions[queue] = position
@@ -125,6 +137,7 @@ class Undurable:
         position = before
         while steps and steps[0].needed <= self._known[queue]:
             step = steps.popleft()
+            self.passed.append(step)
             self._rows -= step.rows
             self._bytes -= step.size
             marks = merged(position.marks, step.marks)

@@ -29,6 +29,7 @@ from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
 from services.executor.runtime.sink.decode.origins import topic_of
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.sink.decode.source_time import source_ms
 from services.executor.runtime.sink.duplicates import behind
 from services.executor.runtime.transforms import failure_of
 
@@ -110,6 +111,7 @@ class Decoder:
             failed = [BadRecord(queue, offsets[i], _whole(bad[i], bodies[i]), raws[i]) for i in range(first, last) if i in bad]
             dropped = sum(first <= i < last for i in made.dropped)
             part = Part(queue, start, until, {}, records, len(records) + len(failed) + dropped, 0, failed, now, topic=topic)
+            part.first_ms, part.last_ms = _times(batch, kept, good)
             if self._wanted.array is not None:
                 part.array = arrays.get((first, last)) or self._wanted.array(records.values, schema)
             parts.append(part)
@@ -283,6 +285,14 @@ def _scattered(runs: Sequence[Records], count: int, bad: Collection[int]) -> Mad
 def _stored_before(batch: DecodedBatch, until: int) -> int:
     index = bisect_left(batch.offsets, until) - 1
     return batch.store_timestamps_ms[index] if index >= 0 else 0
+
+
+def _times(batch: DecodedBatch, kept: Sequence[int] | None, good: Sequence[int]) -> tuple[int | None, int | None]:
+    """The source's times of the first and of the last of these messages."""
+    if not good:
+        return None, None
+    first, last = (batch[place if kept is None else kept[place]] for place in (good[0], good[-1]))
+    return source_ms(first), source_ms(last)
 
 
 def _whole(failure: Failure, body: bytes) -> Failure:

@@ -58,6 +58,8 @@ class Part:
         table: The records as an Arrow table, where the engine wants one.
         stored_ms: When the broker stored the message before `until`; 0: not known.
         topic: Of which the messages are, see ByTopic.of_topic.
+        first_ms: The source's time of its first record, milliseconds since 1970; None: not known. See source_ms.
+        last_ms: That of its last record.
     """
 
     queue: str
@@ -74,6 +76,8 @@ class Part:
     table: Any = None
     stored_ms: int = 0
     topic: str = ""
+    first_ms: int | None = None
+    last_ms: int | None = None
 
     @property
     def held_bytes(self) -> int:

@@ -12,6 +12,7 @@ from rocketconnect_sdk.sink import SourceMark
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch
+from rocketmq_remoting.message import PulledMessage
 from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
 from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.errors.policy import RecordFailed
@@ -22,6 +23,7 @@ from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
 from services.executor.runtime.sink.decode.origins import topic_of
 from services.executor.runtime.sink.decode.part import BadRecord, Part
+from services.executor.runtime.sink.decode.source_time import source_ms
 from services.executor.runtime.sink.duplicates import behind, there_up_to
 
 
@@ -91,6 +93,8 @@ class RowsDecoder(Decoder):
         records.rows = range(first, len(whole))
         part.records = records if len(good) == len(rows) else records.take(good)
         part.records.size = len(body) * len(good) // len(whole)
+        if good:
+            part.first_ms, part.last_ms = (_source_ms(rows, place, batch[index]) for place in (good[0], good[-1]))
         if self._wanted.array is not None:
             values = part.records.values
             part.array = values.array if isinstance(values, Column) else self._wanted.array(values, part.records.schema)
@@ -195,3 +199,11 @@ def _fresh(rows: Rows, raw: bytes, seen: Mapping[str, SourceMark]) -> Rows:
     mark = None if place is None or place.key != rows.source else seen.get(place.key)
     there = () if place is None else there_up_to(mark, place.epoch, place.incarnation)
     return rows.above(there) if there else rows
+
+
+def _source_ms(rows: Rows, place: int, message: PulledMessage) -> int | None:
+    """The source's time of a row: its own, where rows have one."""
+    if rows.timestamps_ms is None:
+        return source_ms(message)
+    own: int | None = rows.timestamps_ms[place].as_py()
+    return own

@@ -51,6 +51,7 @@ class Lines(Source):
     options = (
         Option("files", "Paths.", Kind.LIST, required=True),
         Option("keyed", "The text before the first space is the key.", Kind.BOOL, "false"),
+        Option("time", "Milliseconds since 1970 of the first line, each next one 1 s later; 0: none.", Kind.INT, "0"),
         Option("pace", "Seconds to wait before each poll.", Kind.FLOAT, "0"),
         Option("late", "So many polls find nothing: what is there is under way.", Kind.INT, "0"),
         Option("alive", "SourceTask.keep_alive_seconds; 0: for ever.", Kind.FLOAT, "0"),
@@ -64,11 +65,14 @@ class Lines(Source):
         files = task["files"].split(",") if "files" in task else list(config["files"])
         paths = [Path(file) for file in files]
         alive = config["alive"] or math.inf
-        return LinesTask(paths, context, keyed=config["keyed"], pace=config["pace"], late=config["late"], alive=alive)
+        made = LinesTask(paths, context, keyed=config["keyed"], pace=config["pace"], late=config["late"], alive=alive)
+        made.time_ms = config["time"]
+        return made
 
 
 class LinesTask(SourceTask):
     remaining_unit = "lines"
+    time_ms = 0
 
     def __init__(self, files: Sequence[Path], context: TaskContext, *, keyed: bool, pace: float, late: int, alive: float) -> None:
         self._files = files
@@ -128,7 +132,8 @@ class LinesTask(SourceTask):
         values: list[object] = [_rejected(line) if line.startswith("!") else line for line in lines]
         offsets = [(number,) for number in range(at + 1, at + 1 + len(lines))]
         keys = [line.partition(" ")[0] for line in lines] if self._keyed else None
-        return SourceBatch(str(file), values, offsets, keys, schema=STRING, size=sum(map(len, lines)))
+        times = [self.time_ms + 1_000 * number for number in range(at, at + len(lines))] if self.time_ms else None
+        return SourceBatch(str(file), values, offsets, keys, times, schema=STRING, size=sum(map(len, lines)))
 
     @staticmethod
     def _look(file: Path) -> None:

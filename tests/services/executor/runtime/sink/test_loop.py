@@ -37,6 +37,12 @@ def test_messages_of_any_producer_arrive_once_and_in_order_of_their_queue(tasks:
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 500)
     running.reporter.wait_for_state(State.IDLE)
     assert {lag.messages for lag in running.reporter.metrics.lags} == {0}
+    # Of a producer that is no connector: when it made them.
+    newest, stored = running.reporter.metrics.newest_record, running.reporter.metrics.newest_stored
+    assert newest is not None
+    assert stored is not None
+    assert time.time() - 60 < newest <= stored + 1 <= time.time() + 2
+    assert 0 < running.reporter.metrics.latencies <= 500
     assert running.stop().clean
     assert rows(file) == values(500)
 
@@ -363,9 +369,32 @@ def test_keys_headers_and_tombstones_of_a_source_reach_the_sink(tasks: Tasks) ->
     assert found["k1 one"][2] == "k1"
     assert found["k2 two"][4]["KEYS"] == "k2"
     assert not any("RCPOS" in name for name in found["k1 one"][4])
+    # When they were sent is not when they came to be.
+    assert reading.reporter.metrics.newest_record is writing.reporter.metrics.newest_record is None
+    assert writing.reporter.metrics.newest_stored is not None
     queues = tasks.client.queues(tasks.topic)
     ids = {message.message_id for queue in queues for message in tasks.client.pull(queue, 0).messages}
     assert {row[4]["MQ-SYS-MSG_ID"] for row in found.values()} == ids
+
+
+def test_the_times_that_a_source_gives_its_records_are_told_by_it_and_by_the_sink(tasks: Tasks) -> None:
+    began = int(time.time()) - 100
+    of_source = {"connector.class": "lines", "files": str(tasks.file("a", values(3))), "time": str(began * 1_000)}
+    reading = tasks.start(Kind.SOURCE, of_source)
+    reading.reporter.wait_for(lambda: reading.reporter.metrics.records_out == 3)
+    assert reading.stop().clean
+    writing = tasks.start(Kind.SINK, {"connector.class": "log", "file": str(tasks.path / "log")})
+    writing.reporter.wait_for(lambda: writing.reporter.metrics.records_out == 3)
+    assert writing.stop().clean
+    of_direct = {f"source.{name}": value for name, value in of_source.items()}
+    of_direct |= {"sink.connector.class": "table", "sink.file": str(tasks.path / "t.db")}
+    copying = tasks.start(Kind.DIRECT, {"connector.class": "direct", **of_direct})
+    copying.reporter.wait_for(lambda: copying.reporter.metrics.records_out == 3)
+    assert copying.stop().clean
+    for run in (reading, writing, copying):
+        assert run.reporter.metrics.newest_record == began + 2
+        assert run.reporter.metrics.latencies >= 1
+        assert run.reporter.metrics.latency_seconds >= 98 * run.reporter.metrics.latencies
 
 
 def test_a_sink_that_belongs_to_a_newer_owner_refuses_an_older_one(tasks: Tasks) -> None:

@@ -43,6 +43,19 @@ def test_a_position_waits_for_every_batch_before() -> None:
     assert moved(progress) == [30]
 
 
+def test_batches_with_a_time_are_told_when_the_position_has_moved_over_them_also_those_that_were_confirmed_before() -> None:
+    progress = Progress({}, 0)
+    first, second = read(progress, 10, 20)
+    first[0].batch.first_ms = second[0].batch.last_ms = 5
+    for piece in second:
+        progress.confirmed(piece, 0, 1)
+    assert progress.take_passed() == []
+    for piece in first:
+        progress.confirmed(piece, 0, 1)
+    assert progress.take_passed() == [first[0].batch, second[0].batch]
+    assert progress.take_passed() == []
+
+
 def test_a_successor_looks_from_the_first_message_that_is_above_the_position() -> None:
     progress = Progress({}, 0)
     for queue in (FIRST, SECOND):

@@ -1,3 +1,5 @@
+import pytest
+
 from services.executor.contract.metrics import SourcePosition, TaskMetrics
 from services.executor.contract.task import State
 from services.executor.runtime.task.meter import Meter
@@ -54,3 +56,26 @@ def test_a_source_that_rests_says_what_it_holds_back() -> None:
         assert reporter.states[-1] == (State.IDLE, held)
     meter.say(0.0, "", work=True, held="the last line of /a has no newline")
     assert reporter.states[-1] == (State.RUNNING, "")
+
+
+def test_of_a_batch_the_first_record_is_measured_and_the_newest_is_kept() -> None:
+    made, metrics = meter()
+    made.arrived(1_000.0, 998_000, 999_500)
+    made.arrived(1_001.0, 990_000, 991_000)
+    assert (metrics.latencies, metrics.latency_seconds, metrics.newest_record) == (2, 13.0, 999.5)
+    within = dict(zip(metrics.latency_bounds, metrics.latency_buckets, strict=True))
+    assert (within[1.0], within[2.5], within[10.0], within[30.0]) == (0, 1, 1, 2)
+
+
+@pytest.mark.parametrize("time_ms", [None, 0, -5, 999_999_000_000])
+def test_a_time_that_is_none_tells_nothing(time_ms: int | None) -> None:
+    made, metrics = meter()
+    made.arrived(1_000.0, time_ms, time_ms)
+    made.stored([0])
+    assert (metrics.latencies, metrics.newest_record, metrics.newest_stored) == (0, None, None)
+
+
+def test_a_clock_of_the_source_that_is_ahead_takes_nothing_from_what_others_took() -> None:
+    made, metrics = meter()
+    made.arrived(1_000.0, 1_002_000, 1_002_000)
+    assert (metrics.latencies, metrics.latency_seconds, metrics.newest_record) == (1, 0.0, 1_002.0)

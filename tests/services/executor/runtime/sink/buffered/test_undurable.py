@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from rocketconnect_sdk.errors import PermanentError
@@ -93,3 +95,18 @@ def test_what_waits_is_told_from_its_first_record_on_until_it_is_durable() -> No
     undurable.durable({Q: 7}, {})
     assert undurable.waiting() is None
     assert made(step(6, at=1.0)).waiting() == Waiting(1, 1.0, None)
+
+
+def test_what_is_durable_now_is_told_with_the_times_of_its_records() -> None:
+    undurable = made(replace(step(10), first_ms=1, last_ms=2), replace(step(20), first_ms=3, last_ms=4), step(30))
+    undurable.durable({Q: 25}, {})
+    assert [(each.first_ms, each.last_ms) for each in undurable.passed] == [(1, 2), (3, 4)]
+    undurable.durable({Q: 25}, {})
+    assert undurable.passed == []
+
+
+def test_of_two_steps_that_are_remembered_as_one_the_outer_times_are_known() -> None:
+    first, second, unknown = replace(step(10), first_ms=1, last_ms=2), replace(step(20), first_ms=3, last_ms=4), step(30)
+    for one, other, times in ((first, second, (1, 4)), (first, unknown, (1, 2)), (unknown, second, (3, 4))):
+        both = one.and_then(other)
+        assert (both.first_ms, both.last_ms) == times

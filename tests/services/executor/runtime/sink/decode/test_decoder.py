@@ -211,3 +211,25 @@ def test_what_is_no_row_of_the_columns_is_a_bad_record_with_its_bytes(body: byte
 def test_a_null_is_a_row_of_nulls() -> None:
     (part,) = decode(pulled([b"null", b'{"id":1}']), value=JSON, wanted=AS_ROWS)
     assert part.array.to_pylist() == [{"id": None, "name": None}, {"id": 1, "name": None}]
+
+
+def test_the_time_of_a_record_is_that_which_its_source_gave_it_and_no_other() -> None:
+    mark = {"RCPOS": "c|1|p|0|9"}
+    (part,) = decode(pulled([b"a", b"b", b"c"], [{"connect.timestamp": str(time), **mark} for time in (10, 20, -30)]))
+    assert (part.first_ms, part.last_ms) == (10, -30)
+    (part,) = decode(pulled([b"a", b"b"], [{"connect.timestamp": "10", **mark}, {**mark, "my-connect.timestamp": "7"}]))
+    assert (part.first_ms, part.last_ms) == (10, None)
+
+
+def test_the_time_of_a_record_of_another_producer_is_when_that_made_it() -> None:
+    batch = pulled([b"a", b"b"])
+    (part,) = decode(batch)
+    assert (part.first_ms, part.last_ms) == (batch[0].born_timestamp_ms, batch[1].born_timestamp_ms)
+
+
+def test_doubles_and_bad_records_have_no_time() -> None:
+    batch = pulled([b"a", b"x", b"c"], [{"connect.timestamp": str(time), "RCPOS": "c|1|p|0|9"} for time in (1, 2, 3)])
+    parts = decode(batch, [1, 2], value=_first_byte())
+    assert [(part.first_ms, part.last_ms) for part in parts] == [(3, 3)]
+    parts = decode(batch, [1], value=_first_byte())
+    assert [(part.first_ms, part.last_ms) for part in parts] == [(None, None)]
