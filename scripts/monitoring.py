@@ -14,7 +14,7 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 
 from rocketconnect_kit import metrics
 from scripts.dashboards.__main__ import pages
-from services.exporter import families
+from services.exporter import families, lag
 from services.gateway import app
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/monitoring.md"
@@ -64,9 +64,16 @@ def of_exporter() -> Iterator[Described]:
     task = states.TaskState(state=connectors.STATE_RUNNING, worker_id="worker", metrics=told)
     task.last_progress.GetCurrentTime()
     said = states.ConnectorState(connector="c", state=connectors.STATE_RUNNING, type=connectors.CONNECTOR_TYPE_SINK, tasks=[task])
+    failed = states.ConnectorState(connector="f", state=connectors.STATE_FAILED, type=connectors.CONNECTOR_TYPE_SINK)
+    surveyed = lag.shown([failed], {"f": {"topic": 1}})
     workers = [cluster.Worker(worker_id="worker", alive=True)]
     held = [cluster.Assignment(unit=cluster.UNIT_TASK, worker_id="worker")]
-    shown = [*families.up({"config": True}, workers), *families.of_states([said]), *families.of_cluster(workers, held, 1)]
+    shown = [
+        *families.up({"config": True}, workers),
+        *families.of_states([said]),
+        *surveyed,
+        *families.of_cluster(workers, held, 1),
+    ]
     yield from map(_of_family, [*shown, families.scrape_seconds(1.0)])
 
 

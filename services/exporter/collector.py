@@ -1,7 +1,7 @@
 """Asks the services at a scrape and hands Prometheus what they say."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -19,8 +19,9 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_kit.calls.channel import sync_channel
 from rocketconnect_kit.logs import get_logger
-from services.exporter import families, gateway
+from services.exporter import families, gateway, lag
 from services.exporter.settings import ExporterSettings
+from services.exporter.survey import Survey
 
 _PAGE_SIZE = 500
 _ASKED_ONLY_FOR_HEALTH = ("config", "position")
@@ -58,8 +59,11 @@ class ServiceCollector(Collector):
         self._asks: dict[str, Callable[[float], _Said]] = {
             name: partial(ask.get(name, self._health), channel) for name, channel in self._channels.items()
         }
+        self._lags: Survey[lag.Lag] | None = None
         if settings.gateway_address:
             self._asks["gateway"] = self._gateway
+            asked = gateway.Gateway(settings.gateway_address, settings, settings.survey_answer_seconds)
+            self._lags = Survey("the lag", partial(lag.ask, asked), settings.survey_seconds)
         self._threads = ThreadPoolExecutor(len(self._asks), thread_name_prefix="scrape")
         self._lock = Lock()
         self._known: tuple[float, Sequence[Metric]] | None = None
@@ -80,6 +84,8 @@ class ServiceCollector(Collector):
 
     def close(self) -> None:
         """Close all channels; no scrape may follow."""
+        if self._lags is not None:
+            self._lags.close()
         for each in self._channels.values():
             each.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -115,7 +121,15 @@ class ServiceCollector(Collector):
         request, found = state.ListConnectorStatesRequest(page_size=_PAGE_SIZE), []
         for page in self._pages(StateServiceStub(channel).ListConnectorStates, request, deadline):
             found += page.states
-        return _Said(list(families.of_states(found)))
+        return _Said([*families.of_states(found), *self._surveyed(found)])
+
+    def _surveyed(self, said: Sequence[state.ConnectorState]) -> Iterator[Metric]:
+        """Yield what was asked for in the background; what is asked for from now on follows from what is said."""
+        known: Mapping[str, lag.Lag] = {}
+        if self._lags is not None:
+            self._lags.want(lag.untold(said))
+            known = self._lags.known()
+        yield from lag.shown(said, known)
 
     def _cluster(self, channel: grpc.Channel, deadline: float) -> _Said:
         stub = ClusterServiceStub(channel)

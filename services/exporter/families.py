@@ -14,7 +14,7 @@ from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.state.v1 import state_service_pb2 as states
 
 from services.exporter import freshness
-from services.exporter.series import TASK, Tasks, labels_of
+from services.exporter.series import TASK, UNDER_WAY, Tasks, labels_of
 
 _QUEUE = (*TASK, "topic", "queue")
 _PARTITION = (*TASK, "partition")
@@ -39,14 +39,6 @@ _GAUGES: Mapping[str, tuple[str, str]] = {
     "dropped_in_a_row": ("dropped_in_a_row", "Messages dropped since anything of their source partitions was kept."),
     "batch_seconds_max": ("batch_duration_max_seconds", "The longest batch since the task was started."),
 }
-_UNDER_WAY = {
-    connectors.STATE_RUNNING,
-    connectors.STATE_IDLE,
-    connectors.STATE_WAITING,
-    connectors.STATE_STALLED,
-    connectors.STATE_PAUSED,
-}
-"""In these a task says how far it is from the end; in any other there is no such sample."""
 _STATES = {number: name.removeprefix("STATE_") for name, number in connectors.State.items() if number}
 
 
@@ -174,7 +166,7 @@ def _of_ends(tasks: Tasks) -> Iterator[Metric]:
             where = [*labels, queue.queue.partition("/")[0], queue.queue]
             lag.add_metric(where, queue.messages)
             position.add_metric(where, queue.position)
-        if task.metrics.source_remaining_known and task.state in _UNDER_WAY:
+        if task.metrics.source_remaining_known and task.state in UNDER_WAY:
             remaining.add_metric(labels, task.metrics.source_remaining)
     yield from (lag, position, remaining, at)
 

@@ -13,7 +13,11 @@ class ExporterSettings(ServiceSettings):
     port: int = setting(0, "the port of /metrics; 0: a free one", ge=0, le=65535)
     scrape_seconds: float = setting(4.0, "how long the services have to answer at a scrape", gt=0, le=60)
     cache_seconds: float = setting(1.0, "scrapes in so short a time get the same answer", ge=0, le=60)
-    gateway_address: str = address("the gateway; none: whether it answers is not told")
+    gateway_address: str = address("the gateway; none: whether it answers, and what it alone can ask executors for, is not told")
+    survey_seconds: float = setting(
+        30.0, "how often, about each connector, the gateway is asked for what no task tells", gt=0, le=86400
+    )
+    survey_answer_seconds: float = setting(20.0, "how long the gateway has to answer that, beside the scrapes", gt=0, le=600)
 
     def exposure(self) -> Iterator[str]:
         """Nothing: metrics take no orders and hold nothing of what is moved."""

@@ -111,7 +111,8 @@ class TopicService(TopicServiceServicer):
         until = time.monotonic() + _seconds(context) * _OF_PAGE
 
         def look(client: Client) -> pb.ListTopicsResponse:
-            names = [name for name in client.topics() if after is None or name > after]
+            wanted = frozenset(request.names)
+            names = [name for name in client.topics() if (after is None or name > after) and (not wanted or name in wanted)]
             answer = pb.ListTopicsResponse()
             for number, name in enumerate(names, start=1):
                 topic = _described(client, name)

@@ -28,7 +28,7 @@ from rocketconnect.connector.v1 import connector_pb2 as rocketconnect_dot_connec
 from rocketconnect.record.v1 import record_pb2 as rocketconnect_dot_record_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/topic/v1/topic_service.proto\x12\x16rocketconnect.topic.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"k\n\x05Topic\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x06queues\x18\x02 \x03(\x0b\x32!.rocketconnect.topic.v1.QueueEnds\x12\x10\n\x08internal\x18\x03 \x01(\x08\x12\x0f\n\x07trouble\x18\x04 \x01(\t\"<\n\tQueueEnds\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x10\n\x08\x65\x61rliest\x18\x02 \x01(\x03\x12\x0e\n\x06latest\x18\x03 \x01(\x03\"L\n\x11ListTopicsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08internal\x18\x03 \x01(\x08\"\\\n\x12ListTopicsResponse\x12-\n\x06topics\x18\x01 \x03(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x12\x45nsureTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06queues\x18\x02 \x01(\x05\x12\r\n\x05\x62\x61tch\x18\x03 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"T\n\x13\x45nsureTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x0f\n\x07\x65xisted\x18\x02 \x01(\x08\"C\n\x12\x44\x65leteTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12\x0f\n\x07letters\x18\x03 \x01(\x08\"h\n\x13\x44\x65leteTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x12\n\nconnectors\x18\x02 \x03(\t\x12\x0f\n\x07letters\x18\x03 \x01(\x03\"\xb1\x02\n\x10PeekTopicRequest\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x44\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x34.rocketconnect.topic.v1.PeekTopicRequest.ConfigEntry\x12\x10\n\x08messages\x18\x03 \x01(\x05\x12\r\n\x05queue\x18\x04 \x01(\t\x12\x10\n\x06offset\x18\x05 \x01(\x03H\x00\x12+\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x30\n\x06places\x18\x07 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.PlacesH\x00\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05start\"v\n\x06Places\x12<\n\x07offsets\x18\x01 \x03(\x0b\x32+.rocketconnect.topic.v1.Places.OffsetsEntry\x1a.\n\x0cOffsetsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"k\n\x0bSourceStamp\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x03\x12\x11\n\tpartition\x18\x03 \x01(\t\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\x12\x0e\n\x06offset\x18\x05 \x01(\t\"\x8c\x03\n\x0bTopicRecord\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0b\n\x03row\x18\x03 \x01(\x05\x12.\n\nstore_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x62ytes\x18\x05 \x01(\x03\x12\x34\n\x06record\x18\x06 \x01(\x0b\x32$.rocketconnect.record.v1.ShownRecord\x12\x0f\n\x07problem\x18\x07 \x01(\t\x12\x0c\n\x04\x62ody\x18\x08 \x01(\t\x12G\n\nproperties\x18\t \x03(\x0b\x32\x33.rocketconnect.topic.v1.TopicRecord.PropertiesEntry\x12\x33\n\x06source\x18\n \x01(\x0b\x32#.rocketconnect.topic.v1.SourceStamp\x12\x0c\n\x04rows\x18\x0b \x01(\x05\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xbf\x01\n\x11PeekTopicResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x34\n\x07records\x18\x02 \x03(\x0b\x32#.rocketconnect.topic.v1.TopicRecord\x12,\n\x04next\x18\x03 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.Places\x12\x0f\n\x07trouble\x18\x04 \x01(\t2\x99\x04\n\x0cTopicService\x12w\n\nListTopics\x12).rocketconnect.topic.v1.ListTopicsRequest\x1a*.rocketconnect.topic.v1.ListTopicsResponse\"\x12\x82\xd3\xe4\x93\x02\x0c\x12\n/v1/topics\x12\x84\x01\n\x0b\x45nsureTopic\x12*.rocketconnect.topic.v1.EnsureTopicRequest\x1a+.rocketconnect.topic.v1.EnsureTopicResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x1a\x11/v1/topics/{name}:\x01*\x12\x81\x01\n\x0b\x44\x65leteTopic\x12*.rocketconnect.topic.v1.DeleteTopicRequest\x1a+.rocketconnect.topic.v1.DeleteTopicResponse\"\x19\x82\xd3\xe4\x93\x02\x13*\x11/v1/topics/{name}\x12\x84\x01\n\tPeekTopic\x12(.rocketconnect.topic.v1.PeekTopicRequest\x1a).rocketconnect.topic.v1.PeekTopicResponse\"\"\x82\xd3\xe4\x93\x02\x1c\"\x17/v1/topics/{topic}:peek:\x01*b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/topic/v1/topic_service.proto\x12\x16rocketconnect.topic.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"k\n\x05Topic\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x06queues\x18\x02 \x03(\x0b\x32!.rocketconnect.topic.v1.QueueEnds\x12\x10\n\x08internal\x18\x03 \x01(\x08\x12\x0f\n\x07trouble\x18\x04 \x01(\t\"<\n\tQueueEnds\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x10\n\x08\x65\x61rliest\x18\x02 \x01(\x03\x12\x0e\n\x06latest\x18\x03 \x01(\x03\"[\n\x11ListTopicsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08internal\x18\x03 \x01(\x08\x12\r\n\x05names\x18\x04 \x03(\t\"\\\n\x12ListTopicsResponse\x12-\n\x06topics\x18\x01 \x03(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x12\x45nsureTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06queues\x18\x02 \x01(\x05\x12\r\n\x05\x62\x61tch\x18\x03 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"T\n\x13\x45nsureTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x0f\n\x07\x65xisted\x18\x02 \x01(\x08\"C\n\x12\x44\x65leteTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12\x0f\n\x07letters\x18\x03 \x01(\x08\"h\n\x13\x44\x65leteTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x12\n\nconnectors\x18\x02 \x03(\t\x12\x0f\n\x07letters\x18\x03 \x01(\x03\"\xb1\x02\n\x10PeekTopicRequest\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x44\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x34.rocketconnect.topic.v1.PeekTopicRequest.ConfigEntry\x12\x10\n\x08messages\x18\x03 \x01(\x05\x12\r\n\x05queue\x18\x04 \x01(\t\x12\x10\n\x06offset\x18\x05 \x01(\x03H\x00\x12+\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x30\n\x06places\x18\x07 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.PlacesH\x00\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05start\"v\n\x06Places\x12<\n\x07offsets\x18\x01 \x03(\x0b\x32+.rocketconnect.topic.v1.Places.OffsetsEntry\x1a.\n\x0cOffsetsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"k\n\x0bSourceStamp\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x03\x12\x11\n\tpartition\x18\x03 \x01(\t\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\x12\x0e\n\x06offset\x18\x05 \x01(\t\"\x8c\x03\n\x0bTopicRecord\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0b\n\x03row\x18\x03 \x01(\x05\x12.\n\nstore_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x62ytes\x18\x05 \x01(\x03\x12\x34\n\x06record\x18\x06 \x01(\x0b\x32$.rocketconnect.record.v1.ShownRecord\x12\x0f\n\x07problem\x18\x07 \x01(\t\x12\x0c\n\x04\x62ody\x18\x08 \x01(\t\x12G\n\nproperties\x18\t \x03(\x0b\x32\x33.rocketconnect.topic.v1.TopicRecord.PropertiesEntry\x12\x33\n\x06source\x18\n \x01(\x0b\x32#.rocketconnect.topic.v1.SourceStamp\x12\x0c\n\x04rows\x18\x0b \x01(\x05\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xbf\x01\n\x11PeekTopicResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x34\n\x07records\x18\x02 \x03(\x0b\x32#.rocketconnect.topic.v1.TopicRecord\x12,\n\x04next\x18\x03 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.Places\x12\x0f\n\x07trouble\x18\x04 \x01(\t2\x99\x04\n\x0cTopicService\x12w\n\nListTopics\x12).rocketconnect.topic.v1.ListTopicsRequest\x1a*.rocketconnect.topic.v1.ListTopicsResponse\"\x12\x82\xd3\xe4\x93\x02\x0c\x12\n/v1/topics\x12\x84\x01\n\x0b\x45nsureTopic\x12*.rocketconnect.topic.v1.EnsureTopicRequest\x1a+.rocketconnect.topic.v1.EnsureTopicResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x1a\x11/v1/topics/{name}:\x01*\x12\x81\x01\n\x0b\x44\x65leteTopic\x12*.rocketconnect.topic.v1.DeleteTopicRequest\x1a+.rocketconnect.topic.v1.DeleteTopicResponse\"\x19\x82\xd3\xe4\x93\x02\x13*\x11/v1/topics/{name}\x12\x84\x01\n\tPeekTopic\x12(.rocketconnect.topic.v1.PeekTopicRequest\x1a).rocketconnect.topic.v1.PeekTopicResponse\"\"\x82\xd3\xe4\x93\x02\x1c\"\x17/v1/topics/{topic}:peek:\x01*b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -54,33 +54,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_QUEUEENDS']._serialized_start=324
   _globals['_QUEUEENDS']._serialized_end=384
   _globals['_LISTTOPICSREQUEST']._serialized_start=386
-  _globals['_LISTTOPICSREQUEST']._serialized_end=462
-  _globals['_LISTTOPICSRESPONSE']._serialized_start=464
-  _globals['_LISTTOPICSRESPONSE']._serialized_end=556
-  _globals['_ENSURETOPICREQUEST']._serialized_start=558
-  _globals['_ENSURETOPICREQUEST']._serialized_end=639
-  _globals['_ENSURETOPICRESPONSE']._serialized_start=641
-  _globals['_ENSURETOPICRESPONSE']._serialized_end=725
-  _globals['_DELETETOPICREQUEST']._serialized_start=727
-  _globals['_DELETETOPICREQUEST']._serialized_end=794
-  _globals['_DELETETOPICRESPONSE']._serialized_start=796
-  _globals['_DELETETOPICRESPONSE']._serialized_end=900
-  _globals['_PEEKTOPICREQUEST']._serialized_start=903
-  _globals['_PEEKTOPICREQUEST']._serialized_end=1208
-  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_start=1154
-  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_end=1199
-  _globals['_PLACES']._serialized_start=1210
-  _globals['_PLACES']._serialized_end=1328
-  _globals['_PLACES_OFFSETSENTRY']._serialized_start=1282
-  _globals['_PLACES_OFFSETSENTRY']._serialized_end=1328
-  _globals['_SOURCESTAMP']._serialized_start=1330
-  _globals['_SOURCESTAMP']._serialized_end=1437
-  _globals['_TOPICRECORD']._serialized_start=1440
-  _globals['_TOPICRECORD']._serialized_end=1836
-  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_start=1787
-  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_end=1836
-  _globals['_PEEKTOPICRESPONSE']._serialized_start=1839
-  _globals['_PEEKTOPICRESPONSE']._serialized_end=2030
-  _globals['_TOPICSERVICE']._serialized_start=2033
-  _globals['_TOPICSERVICE']._serialized_end=2570
+  _globals['_LISTTOPICSREQUEST']._serialized_end=477
+  _globals['_LISTTOPICSRESPONSE']._serialized_start=479
+  _globals['_LISTTOPICSRESPONSE']._serialized_end=571
+  _globals['_ENSURETOPICREQUEST']._serialized_start=573
+  _globals['_ENSURETOPICREQUEST']._serialized_end=654
+  _globals['_ENSURETOPICRESPONSE']._serialized_start=656
+  _globals['_ENSURETOPICRESPONSE']._serialized_end=740
+  _globals['_DELETETOPICREQUEST']._serialized_start=742
+  _globals['_DELETETOPICREQUEST']._serialized_end=809
+  _globals['_DELETETOPICRESPONSE']._serialized_start=811
+  _globals['_DELETETOPICRESPONSE']._serialized_end=915
+  _globals['_PEEKTOPICREQUEST']._serialized_start=918
+  _globals['_PEEKTOPICREQUEST']._serialized_end=1223
+  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_start=1169
+  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_end=1214
+  _globals['_PLACES']._serialized_start=1225
+  _globals['_PLACES']._serialized_end=1343
+  _globals['_PLACES_OFFSETSENTRY']._serialized_start=1297
+  _globals['_PLACES_OFFSETSENTRY']._serialized_end=1343
+  _globals['_SOURCESTAMP']._serialized_start=1345
+  _globals['_SOURCESTAMP']._serialized_end=1452
+  _globals['_TOPICRECORD']._serialized_start=1455
+  _globals['_TOPICRECORD']._serialized_end=1851
+  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_start=1802
+  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_end=1851
+  _globals['_PEEKTOPICRESPONSE']._serialized_start=1854
+  _globals['_PEEKTOPICRESPONSE']._serialized_end=2045
+  _globals['_TOPICSERVICE']._serialized_start=2048
+  _globals['_TOPICSERVICE']._serialized_end=2585
 # @@protoc_insertion_point(module_scope)

@@ -107,6 +107,7 @@ class SinkRun:
         """
         # Behind a position that was moved by hand the group stands elsewhere, and a commit may not follow soon.
         self._group.show({self._queues[name]: position.until for name, position in self._positions.items()})
+        self._reader.tell_lag = self._tell_lag
         self._reader.start()
         try:
             while not self._control.stopping.is_set() and self._failure is None and not self.begins_anew:
@@ -224,10 +225,7 @@ class SinkRun:
         self._metrics.dropped_in_a_row = self._reader.dropping.in_a_row
         self._metrics.gap_messages = self._passed + self._reader.passed
         self._metrics.open_batch = self._open_batch()
-        ends = self._reader.known_ends()
-        self._metrics.lags = tuple(
-            QueueLag(queue, max(0, ends[queue] - position.until), position.until) for queue, position in self._durable.items()
-        )
+        self._tell_lag()
         if self._control.paused:
             if idle:
                 self._runtime.reporter.work(False)
@@ -241,6 +239,15 @@ class SinkRun:
         # Once: its numbers change all the time, and each change is a line in the log.
         self._wrong = (self._wrong or wrong) if wrong else ""
         self._meter.say(now, trouble, work=working, gathering=self._batcher.size > 0 or self._holds, wrong=self._wrong)
+
+    def _tell_lag(self) -> None:
+        """Called by the reader, too."""
+        ends = self._reader.known_ends()
+        self._metrics.lags = tuple(
+            QueueLag(queue, max(0, ends[queue] - position.until), position.until)
+            for queue, position in tuple(self._durable.items())
+            if queue in ends
+        )
 
     def _open_batch(self) -> OpenBatch | None:
         waiting = self._waiting()

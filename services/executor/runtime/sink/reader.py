@@ -24,12 +24,14 @@ from services.executor.runtime.sink.decode.origins import by_topic
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.dropping import Dropping, why
 from services.executor.runtime.sink.duplicates import LeftOut, select
+from services.executor.runtime.sink.ends import Ends
 from services.executor.runtime.sink.positions import merged
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.rate import RateLimit
 
 _PUT_SECONDS = 0.2
 _IDLE_SECONDS = 0.5
+_TELL_SECONDS = 1.0
 _QUIET_SECONDS = 1.0
 """Nobody deletes a topic and makes it anew in less."""
 _UNANSWERED_SECONDS = 60.0
@@ -135,6 +137,10 @@ class SinkReader:
         """How many messages were missing and passed, as on.gap=skip says."""
         self.dropping = Dropping()
         self.caught_up = False
+        self._ends = Ends(client)
+        self.tell_lag: Callable[[], None] = lambda: None
+        """Called by this thread about once a second: who writes may be held up by its target for hours."""
+        self._tell_at = 0.0
         self._thread = threading.Thread(target=self._run, name="sink reader", daemon=True)
 
     def start(self) -> None:
@@ -157,13 +163,16 @@ class SinkReader:
         return next((reading.trouble for reading in self._reading.values() if reading.trouble), "")
 
     def known_ends(self) -> Mapping[str, int]:
-        """By queue the end as the broker told it last."""
-        return {text(queue): max(reading.stream.known_end, reading.position) for queue, reading in self._reading.items()}
+        """By queue the end as the broker told it last; without those of which it has told nothing yet."""
+        ends = ((queue, reading, self._ends.of(queue, reading.stream.known_end)) for queue, reading in self._reading.items())
+        return {text(queue): max(end, reading.position) for queue, reading, end in ends if end is not None}
 
     def _run(self) -> None:
         try:
+            self._look_at_ends()
             while not self._closed:
                 self._arrived.clear()
+                self._tell()
                 if self._control.paused:
                     self._control_pause()
                 elif (delay := self._limit.delay()) > 0:
@@ -175,8 +184,18 @@ class SinkReader:
                 self.error = error
         self._batcher.wake()
 
+    def _tell(self) -> None:
+        if (now := time.monotonic()) >= self._tell_at:
+            self._tell_at = now + _TELL_SECONDS
+            self.tell_lag()
+
     def _control_pause(self) -> None:
+        self._look_at_ends()
         self._arrived.wait(_PUT_SECONDS)
+
+    def _look_at_ends(self) -> None:
+        """Nothing that is pulled tells of them now, and others go on writing."""
+        self._ends.look({queue: reading.stream.known_end for queue, reading in self._reading.items()}, time.monotonic())
 
     def _next_try(self) -> float:
         waits = [reading.not_before for reading in self._reading.values() if reading.trouble]
@@ -303,6 +322,8 @@ class SinkReader:
         while not self._batcher.put(part, _PUT_SECONDS):
             if self._closed:
                 return
+            self._look_at_ends()
+            self._tell()
 
     def _compare(self, reading: _Reading) -> None:
         """What a broker holds may have changed while it was away."""

@@ -10,6 +10,7 @@ from rocketmq_remoting.errors import RequestTimeout
 from rocketmq_remoting.model import Message
 from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.contract.task import Kind, State
+from services.executor.runtime.sink import ends
 from services.executor.runtime.sink import start as sink_start
 from services.executor.runtime.sink.reader import SinkReader
 from tests.services.executor.runtime.conftest import Tasks
@@ -44,6 +45,34 @@ def test_what_is_pulled_ahead_of_many_queues_together_keeps_to_the_buffer(tasks:
     running.reporter.wait_for(settled)
     ahead = sum(reading.stream._waiting_bytes for reading in readers[0]._reading.values())
     assert 0 < ahead < 2 * buffer
+    running.control.fence()
+    assert running.end().fenced
+
+
+def test_a_lag_grows_with_its_topic_while_the_target_takes_nothing_and_while_the_sink_is_paused(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ends, "_SECONDS", 0.1)
+    tasks.create_topic(1)
+    (queue,) = tasks.client.queues(tasks.topic)
+
+    def send(count: int) -> None:
+        tasks.client.send_batch(queue, [Message(b"x" * 1024)] * count, 10)
+
+    send(512)
+    file = tasks.path / "rows.db"
+    file.with_suffix(".stage").touch()
+    running = tasks.start(Kind.SINK, {"connector.class": "table", "file": str(file), "buffer.bytes": str(128 << 10)})
+
+    def behind() -> int:
+        return sum(lag.messages for lag in running.reporter.metrics.lags)
+
+    running.reporter.wait_for(lambda: behind() == 512)
+    send(512)
+    running.reporter.wait_for(lambda: behind() == 1_024)
+    running.control.pause()
+    send(512)
+    running.reporter.wait_for(lambda: behind() == 1_536)
     running.control.fence()
     assert running.end().fenced
 
