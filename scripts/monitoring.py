@@ -14,7 +14,7 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 
 from rocketconnect_kit import metrics
 from scripts.dashboards.__main__ import pages
-from services.exporter import families, lag
+from services.exporter import dead_letters, families, lag
 from services.gateway import app
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/monitoring.md"
@@ -65,7 +65,8 @@ def of_exporter() -> Iterator[Described]:
     task.last_progress.GetCurrentTime()
     said = states.ConnectorState(connector="c", state=connectors.STATE_RUNNING, type=connectors.CONNECTOR_TYPE_SINK, tasks=[task])
     failed = states.ConnectorState(connector="f", state=connectors.STATE_FAILED, type=connectors.CONNECTOR_TYPE_SINK)
-    surveyed = lag.shown([failed], {"f": {"topic": 1}})
+    waiting = {"c": dead_letters.Letters(keeps=True, waiting=1, oldest=1.0)}
+    surveyed = [*lag.shown([failed], {"f": {"topic": 1}}), *dead_letters.shown(["c"], waiting)]
     workers = [cluster.Worker(worker_id="worker", alive=True)]
     held = [cluster.Assignment(unit=cluster.UNIT_TASK, worker_id="worker")]
     shown = [

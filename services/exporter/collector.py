@@ -19,7 +19,7 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_kit.calls.channel import sync_channel
 from rocketconnect_kit.logs import get_logger
-from services.exporter import families, gateway, lag
+from services.exporter import dead_letters, families, gateway, lag
 from services.exporter.settings import ExporterSettings
 from services.exporter.survey import Survey
 
@@ -60,10 +60,13 @@ class ServiceCollector(Collector):
             name: partial(ask.get(name, self._health), channel) for name, channel in self._channels.items()
         }
         self._lags: Survey[lag.Lag] | None = None
+        self._letters: Survey[dead_letters.Letters] | None = None
+        self._keepers = dead_letters.Keepers()
         if settings.gateway_address:
             self._asks["gateway"] = self._gateway
             asked = gateway.Gateway(settings.gateway_address, settings, settings.survey_answer_seconds)
             self._lags = Survey("the lag", partial(lag.ask, asked), settings.survey_seconds)
+            self._letters = Survey("how many dead letters wait", partial(dead_letters.ask, asked), settings.survey_seconds)
         self._threads = ThreadPoolExecutor(len(self._asks), thread_name_prefix="scrape")
         self._lock = Lock()
         self._known: tuple[float, Sequence[Metric]] | None = None
@@ -84,8 +87,9 @@ class ServiceCollector(Collector):
 
     def close(self) -> None:
         """Close all channels; no scrape may follow."""
-        if self._lags is not None:
-            self._lags.close()
+        for survey in (self._lags, self._letters):
+            if survey is not None:
+                survey.close()
         for each in self._channels.values():
             each.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
@@ -127,9 +131,14 @@ class ServiceCollector(Collector):
         """Yield what was asked for in the background; what is asked for from now on follows from what is said."""
         known: Mapping[str, lag.Lag] = {}
         if self._lags is not None:
-            self._lags.want(lag.untold(said))
+            self._lags.want(dict.fromkeys(lag.untold(said)))
             known = self._lags.known()
         yield from lag.shown(said, known)
+        if self._letters is not None:
+            letters = self._letters.known()
+            keepers = self._keepers.among(said, letters)
+            self._letters.want(keepers)
+            yield from dead_letters.shown(keepers, letters)
 
     def _cluster(self, channel: grpc.Channel, deadline: float) -> _Said:
         stub = ClusterServiceStub(channel)

@@ -15,7 +15,7 @@ class ExporterSettings(ServiceSettings):
     cache_seconds: float = setting(1.0, "scrapes in so short a time get the same answer", ge=0, le=60)
     gateway_address: str = address("the gateway; none: whether it answers, and what it alone can ask executors for, is not told")
     survey_seconds: float = setting(
-        30.0, "how often, about each connector, the gateway is asked for what no task tells", gt=0, le=86400
+        60.0, "how often, about each connector, the gateway is asked for what no task tells", gt=0, le=86400
     )
     survey_answer_seconds: float = setting(20.0, "how long the gateway has to answer that, beside the scrapes", gt=0, le=600)
 

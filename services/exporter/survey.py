@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -21,6 +21,7 @@ _log = get_logger(__name__)
 
 @dataclass(slots=True)
 class _Asked(Generic[T]):
+    version: object
     due: float
     told: T | None = None
     until: float = 0.0
@@ -49,15 +50,19 @@ class Survey(Generic[T]):
         self._thread = threading.Thread(target=self._run, name=f"survey of {name}", daemon=True)
         self._thread.start()
 
-    def want(self, connectors: Iterable[str]) -> None:
-        """Ask about these from now on, and about no others."""
-        wanted = set(connectors)
+    def want(self, connectors: Mapping[str, object]) -> None:
+        """Ask about these from now on, and about no others.
+
+        Args:
+            connectors: By name what must not have changed since an answer, for that to count.
+        """
         with self._changed:
             now = self._monotonic()
-            before = self._asked
-            self._asked = {name: before.get(name) or _Asked(now) for name in sorted(wanted)}
-            if self._asked.keys() - before.keys():
-                self._changed.notify_all()
+            before, self._asked = self._asked, {}
+            for name, version in connectors.items():
+                asked = before.get(name)
+                self._asked[name] = asked if asked is not None and asked.version == version else _Asked(version, now)
+            self._changed.notify_all()
 
     def known(self) -> Mapping[str, T]:
         """Return what is known, by connector; of those that are missing it is not."""
@@ -81,10 +86,10 @@ class Survey(Generic[T]):
                 if wait > 0:
                     self._changed.wait(min(wait, threading.TIMEOUT_MAX))
                     continue
-                connector = next(name for name, asked in self._asked.items() if asked.due == due)
-            self._look(connector)
+                connector, asked = next(each for each in self._asked.items() if each[1].due == due)
+            self._look(connector, asked)
 
-    def _look(self, connector: str) -> None:
+    def _look(self, connector: str, asked: _Asked[T]) -> None:
         began = self._monotonic()
         told: T | None = None
         try:
@@ -96,9 +101,6 @@ class Survey(Generic[T]):
             self._say(connector, f"an answer that is not understood: {type(error).__name__}: {error}")
         now = self._monotonic()
         with self._changed:
-            asked = self._asked.get(connector)
-            if asked is None:
-                return
             asked.due = now + max(self._every, _REST * (now - began))
             if told is not None:
                 asked.told, asked.until = told, asked.due + _KEPT * self._every

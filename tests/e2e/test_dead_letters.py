@@ -235,7 +235,9 @@ def test_letters_that_are_given_up_are_asked_about_no_more_stay_where_they_are_a
     sink = make("given-up")
     first, second, third = sink.fail_at("? one", "? two", "? three")
     count = f"/v1/connectors/{sink.name}/deadLetters:count"
-    assert sink.instance.api.request("GET", count)["unreplayed"] == "3"
+    said = sink.instance.api.request("GET", count)
+    assert said["unreplayed"] == "3"
+    assert said["oldestTime"] == min(letter["storeTime"] for letter in sink.dlq("list")["deadLetters"])
     assert sink.rc("dlq", "discard", sink.name, first)[0] == 2
     who = {"ROCKETCONNECT_AUTHOR": "alice"}
     code, out, _ = sink.rc("dlq", "discard", sink.name, first, "--yes", env=who)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rocketconnect_sdk.letters.dead_letters import EDITION_TAG, DeadLetter, Filter, Spans
 from rocketconnect_sdk.letters.replay_notes import REPLAYED_TAG, Done, ReplayNote, ReplayNotes
 from rocketconnect_sdk.topics import Message, TopicReader
-from services.executor.deadletters.choice import Choice, Chosen, Found, Open
+from services.executor.deadletters.choice import Choice, Chosen, Found, Open, Waiting
 
 _SCANNED = 20_000
 _SCANNED_BYTES = 32 << 20
@@ -123,11 +123,10 @@ class Box:
                 found.add(Found(letter, editions[queue].get(offset), notes.last(queue, offset)))
         return found.letters()
 
-    def unreplayed(self, connector: str = "", *, unnamed: bool = True) -> tuple[dict[str, int], bool]:
-        """By connector how many letters nobody has replayed, to wherever, or given up; and whether there was time to look at all.
+    def unreplayed(self, *, unnamed: bool = True) -> tuple[dict[str, Waiting], bool]:
+        """By connector the letters that nobody has replayed, to wherever, or given up; and whether there was time to look at all.
 
         Args:
-            connector: Those of this one alone; empty: of all.
             unnamed: Those that name no connector count, too, under an empty name.
         """
         spans = self.ends()
@@ -140,12 +139,13 @@ class Box:
                 break
             letter = DeadLetter.of(message)
             name = letter.connector
-            if letter.is_other or (connector and name not in ("", connector)) or not (name or unnamed):
+            if letter.is_other or not (name or unnamed):
                 continue
             queue, offset = message.queue, message.offset
             told = Found(letter, editions[queue].get(offset), notes.last(queue, offset))
             found.setdefault(name, Open()).add(told)
-        return {name: each.count for name, each in found.items() if each.count}, is_all
+        waiting = {name: each.waiting for name, each in found.items()}
+        return {name: each for name, each in waiting.items() if each.count}, is_all
 
     def done(self, connector: str, replay: str) -> Done:
         """What a replay of the dead letters of a connector has done so far."""

@@ -93,10 +93,19 @@ class _Letter:
         return self.replayed_ms >= max(0, self.edited_ms)
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Letters that nobody has replayed or given up: how many, and when the oldest was stored, milliseconds since 1970; 0: never."""
+
+    count: int = 0
+    oldest_ms: int = 0
+
+
 @dataclass(slots=True)
 class _Failure:
-    """The letters of one failure, and when one of them was edited, and replayed or given up, last; -1: none was."""
+    """The letters of one failure, the first's time, and when one was edited, and replayed or given up, last; -1: none was."""
 
+    stored_ms: int
     letters: list[tuple[str, int]] = field(default_factory=list)
     edited_ms: int = -1
     replayed_ms: int = -1
@@ -111,7 +120,9 @@ class Open:
     def add(self, found: Found) -> None:
         """One more of them."""
         place = found.letter.message.queue, found.letter.message.offset
-        failure = self._failures.setdefault(found.letter.identity or place, _Failure())
+        stored_ms = found.letter.message.stored_ms
+        failure = self._failures.setdefault(found.letter.identity or place, _Failure(stored_ms))
+        failure.stored_ms = min(failure.stored_ms, stored_ms)
         failure.letters.append(place)
         if found.edition is not None:
             failure.edited_ms = max(failure.edited_ms, found.edition.stored_ms)
@@ -119,9 +130,10 @@ class Open:
             failure.replayed_ms = max(failure.replayed_ms, found.replayed.time_ms)
 
     @property
-    def count(self) -> int:
-        """How many they are."""
-        return len(self._left)
+    def waiting(self) -> "Waiting":
+        """How many they are, and since when."""
+        left = self._left
+        return Waiting(len(left), min((failure.stored_ms for failure in left), default=0))
 
     def letters(self) -> tuple[int, Spans]:
         """How many they are, and exactly where they and their copies are."""

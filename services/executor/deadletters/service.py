@@ -37,6 +37,7 @@ from services.executor.deadletters import wire
 from services.executor.deadletters.box import Box, TooMany
 from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.choice import Choice, Found
+from services.executor.deadletters.counts import Counts
 from services.executor.deadletters.discard import ids_of, notes_of
 from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.named import check_named, invalid, named, one
@@ -90,6 +91,7 @@ class DeadletterService(DeadletterServiceServicer):
         self._packed = packed
         self._allowed = allowed
         self._client = SharedClient(connect)
+        self._counts = Counts()
         # Invariant 7: further requests wait for their turn.
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="dead letters")
 
@@ -116,8 +118,11 @@ class DeadletterService(DeadletterServiceServicer):
     async def CountDeadLetters(self, request: pb.CountDeadLettersRequest, context: ServicerContext) -> pb.CountDeadLettersResponse:
         """See the proto."""
         topic = _topic(await self._connector(request.connector))
-        counts, is_all = await self._look(context, topic, lambda box: box.unreplayed(request.connector))
-        return pb.CountDeadLettersResponse(unreplayed=sum(counts.values()), complete=is_all, topic=topic)
+        waiting, is_all = await self._look(context, topic, lambda box: self._counts.of(topic, box, request.connector))
+        answer = pb.CountDeadLettersResponse(unreplayed=waiting.count, complete=is_all, topic=topic)
+        if waiting.count:
+            answer.oldest_time.FromMilliseconds(waiting.oldest_ms)
+        return answer
 
     async def GetDeadLetter(self, request: pb.GetDeadLetterRequest, context: ServicerContext) -> pb.GetDeadLetterResponse:
         """See the proto."""

@@ -164,10 +164,11 @@ class TopicService(TopicServiceServicer):
             topic = _described(client, request.name)
             if topic.internal:
                 raise _not_ours(request.name)
-            letters: Mapping[str, int] = {}
+            letters: dict[str, int] = {}
             if is_of_letters or may_hold_dead_letters(request.name, USUAL):
                 with closing(RocketMQTopics(client)) as topics:
-                    letters, _ = Box(topics, request.name, until).unreplayed(unnamed=is_of_letters)
+                    found, _ = Box(topics, request.name, until).unreplayed(unnamed=is_of_letters)
+                    letters = {name: each.count for name, each in found.items()}
             if letters and not request.letters:
                 raise _has_letters(request.name, letters)
             client.delete_topic(request.name)

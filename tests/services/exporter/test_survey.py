@@ -41,14 +41,14 @@ def survey(asked: Asked, every: float = 10.0) -> Iterator[Survey[int]]:
 def moved(made: Survey[int], asked: Asked, seconds: float, *connectors: str) -> None:
     """Time passes, and what wakes the survey is another connector."""
     asked.now += seconds
-    made.want([*connectors, f"at {asked.now}"])
+    made.want(dict.fromkeys([*connectors, f"at {asked.now}"], 1))
 
 
 def test_nobody_waits_for_an_answer_and_what_is_told_is_known_until_it_is_asked_for_again() -> None:
     asked = Asked()
     asked.gate.clear()
     with survey(asked) as made:
-        made.want(["a", "b"])
+        made.want({"a": 1, "b": 1})
         assert made.known() == {}
         asked.gate.set()
         wait_until(lambda: made.known() == {"a": 1, "b": 1}, 60)
@@ -64,7 +64,7 @@ def test_nobody_waits_for_an_answer_and_what_is_told_is_known_until_it_is_asked_
 def test_what_cannot_be_asked_again_is_known_no_longer_after_a_while() -> None:
     asked = Asked()
     with survey(asked) as made:
-        made.want(["a"])
+        made.want({"a": 1})
         wait_until(lambda: made.known() == {"a": 1}, 60)
         asked.silent.add("a")
         moved(made, asked, 30.0, "a")
@@ -84,7 +84,7 @@ def test_what_takes_long_is_asked_for_less_often() -> None:
 
     made = Survey("it", slowly, 10.0, lambda: asked.now)
     try:
-        made.want(["a"])
+        made.want({"a": 1})
         wait_until(lambda: made.known() == {"a": 1}, 60)
         moved(made, asked, 99.0, "a")
         wait_until(lambda: "at 104.0" in made.known(), 60)
@@ -95,10 +95,22 @@ def test_what_takes_long_is_asked_for_less_often() -> None:
         made.close()
 
 
+def test_what_was_told_of_something_that_has_changed_since_does_not_count() -> None:
+    asked = Asked()
+    with survey(asked) as made:
+        made.want({"a": 1})
+        wait_until(lambda: made.known() == {"a": 1}, 60)
+        asked.gate.clear()
+        made.want({"a": 2})
+        assert made.known() == {}
+        asked.gate.set()
+        wait_until(lambda: made.known() == {"a": 2}, 60)
+
+
 def test_each_cause_is_in_the_log_once(caplog: pytest.LogCaptureFixture) -> None:
     asked = Asked()
     asked.silent |= {"a", "b", "c"}
     with survey(asked) as made:
-        made.want(["a", "b", "c"])
+        made.want({"a": 1, "b": 1, "c": 1})
         wait_until(lambda: len(asked.times) == 3, 60)
         assert caplog.text.count("the gateway is away") <= 1

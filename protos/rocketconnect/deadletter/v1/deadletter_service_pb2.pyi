@@ -307,6 +307,7 @@ class CountDeadLettersResponse(_message.Message):
     UNREPLAYED_FIELD_NUMBER: _builtins.int
     COMPLETE_FIELD_NUMBER: _builtins.int
     TOPIC_FIELD_NUMBER: _builtins.int
+    OLDEST_TIME_FIELD_NUMBER: _builtins.int
     unreplayed: _builtins.int
     """How many of its letters, and of those that name no connector, were neither replayed to anywhere nor given up, or were edited since.
     Copies count once.
@@ -315,16 +316,21 @@ class CountDeadLettersResponse(_message.Message):
     """All letters were looked at. Otherwise there was no time for it, and there may be more."""
     topic: _builtins.str
     """The dead-letter topic."""
+    @_builtins.property
+    def oldest_time(self) -> _timestamp_pb2.Timestamp:
+        """When the oldest of them was put there. Not given: there are none."""
+
     def __init__(
         self,
         *,
         unreplayed: _builtins.int = ...,
         complete: _builtins.bool = ...,
         topic: _builtins.str = ...,
+        oldest_time: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["oldest_time", b"oldest_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "topic", b"topic", "unreplayed", b"unreplayed"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["complete", b"complete", "oldest_time", b"oldest_time", "topic", b"topic", "unreplayed", b"unreplayed"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

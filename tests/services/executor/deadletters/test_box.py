@@ -98,7 +98,7 @@ def test_what_was_given_up_is_sent_nowhere_with_all_others_and_counts_as_replaye
     assert choose(made) == Choice(1, 0, 1, {"dead/b/0": [(3, 4)]}, discarded=2)
     assert choose(made, again=True) == Choice(4, 0, 1, ALL, discarded=2)
     assert made.choose(ALL, Filter("sink"), "elsewhere").spans == {"dead/b/0": [(0, 1), (3, 4)]}
-    assert made.unreplayed("sink") == ({"sink": 1}, True)
+    assert {name: each.count for name, each in made.unreplayed()[0].items()} == {"sink": 1}
     assert made.open(ALL, Filter("sink")) == (1, {"dead/b/0": [(3, 4)]})
     assert box(edition(2, stored_ms=200), given_up(0, [(0, 4)])).open(ALL, Filter("sink")) == (1, {"dead/b/0": [(2, 3)]})
 
@@ -202,15 +202,19 @@ def test_what_a_killed_task_has_written_a_second_time_is_shown_as_a_copy() -> No
     assert [dead_letter(each).copy_of for each in found] == ["", "", "b:0:0", ""]
 
 
+def counted(made: Box) -> tuple[dict[str, int], bool]:
+    waiting, is_all = made.unreplayed()
+    return {name: each.count for name, each in waiting.items()}, is_all
+
+
 def test_what_nobody_has_replayed_is_counted_by_connector_copies_once_and_what_was_edited_since_again() -> None:
-    assert box().unreplayed() == ({"sink": 4}, True)
-    assert box(note(0, [(1, 3)], topic="anywhere")).unreplayed() == ({"sink": 2}, True)
-    assert box(note(0, [(0, 4)])).unreplayed() == ({}, True)
-    assert box(edition(2, stored_ms=200), note(0, [(0, 4)])).unreplayed() == ({"sink": 1}, True)
-    assert box().unreplayed("other") == ({}, True)
+    assert counted(box()) == ({"sink": 4}, True)
+    assert counted(box(note(0, [(1, 3)], topic="anywhere"))) == ({"sink": 2}, True)
+    assert counted(box(note(0, [(0, 4)]))) == ({}, True)
+    assert counted(box(edition(2, stored_ms=200), note(0, [(0, 4)]))) == ({"sink": 1}, True)
     messages = [failed(0, "7"), failed(1, "7"), Message("dead/b/0", 2, b"x", {}, 30)]
     made = Box(Topic({"dead/b/0": messages, "dead/b/1": []}), "dead", time.monotonic() + 60)
-    assert made.unreplayed() == ({"sink": 1, "": 1}, True)
-    assert made.unreplayed(unnamed=False) == ({"sink": 1}, True)
+    assert counted(made) == ({"sink": 1, "": 1}, True)
+    assert made.unreplayed(unnamed=False)[0].keys() == {"sink"}
     late = Box(Topic({"dead/b/0": messages, "dead/b/1": []}), "dead", time.monotonic() - 1)
     assert late.unreplayed() == ({}, False)
