@@ -10,8 +10,8 @@ def _rate(name: str) -> Query:
     return Query(f"rate(rocketconnect_task_{name}_total{_OF}[5m])", "task {{task}}")
 
 
-def _quantile(share: str, legend: str) -> Query:
-    buckets = f"rate(rocketconnect_task_batch_duration_seconds_bucket{_OF}[5m])"
+def _quantile(share: str, legend: str, of: str = "batch_duration") -> Query:
+    buckets = f"rate(rocketconnect_task_{of}_seconds_bucket{_OF}[5m])"
     return Query(f"histogram_quantile({share}, sum by (le) ({buckets}))", legend)
 
 
@@ -42,6 +42,18 @@ def page() -> Page:
                         f"time() - max(rocketconnect_task_last_progress_timestamp_seconds{_OF})",
                         bad_from=None,
                         unit="s",
+                    ),
+                    number(
+                        "Freshness",
+                        "How old is the newest record that was delivered, by its source's time? No data: its records have none.",
+                        f"rocketconnect:connector_freshness_seconds{_OF}",
+                        bad_from=None,
+                        unit="s",
+                    ),
+                    number(
+                        "Dead letters that wait",
+                        "How many dead letters has nobody replayed or given up?",
+                        f"max(rocketconnect_dead_letters_waiting{_OF})",
                     ),
                     number(
                         "Dead letters, 24 h",
@@ -88,6 +100,19 @@ def page() -> Page:
                         "Lag of each queue",
                         "Are all queues behind, or is it one?",
                         Query(f"rocketconnect_sink_lag_messages{_OF}", "{{queue}}"),
+                    ),
+                    lines(
+                        "Freshness of each task",
+                        "How old is the newest record that each task has delivered, by its source's time?",
+                        Query(f"time() - rocketconnect_task_newest_record_timestamp_seconds{_OF}", "task {{task}}"),
+                        unit="s",
+                    ),
+                    lines(
+                        "From the source to here",
+                        "How long does a record take from its source's time until it is durable, or confirmed by the broker?",
+                        _quantile("0.5", "half of them", "end_to_end_latency"),
+                        _quantile("0.99", "99 of 100", "end_to_end_latency"),
+                        unit="s",
                     ),
                     lines(
                         "What a source has not read",

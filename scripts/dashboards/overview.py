@@ -33,6 +33,16 @@ def page() -> Page:
                         "How many records became dead letters since yesterday?",
                         "sum(increase(rocketconnect_task_dead_letters_total[24h])) or vector(0)",
                     ),
+                    number(
+                        "Dead letters that wait",
+                        "How many dead letters has nobody replayed or given up?",
+                        "sum(rocketconnect_dead_letters_waiting) or vector(0)",
+                    ),
+                    number(
+                        "Lag not known",
+                        "Of how many sinks does nobody know how far they are behind?",
+                        "count(rocketconnect_connector_lag_known == 0) or vector(0)",
+                    ),
                     listed(
                         "Alerts that fire",
                         "What does Prometheus say is wrong? Each alert has its section in docs/operations.md.",
@@ -67,6 +77,18 @@ def page() -> Page:
                         "Lag of sinks",
                         "Which sinks are furthest behind, in messages, and do they catch up?",
                         Query("topk(10, rocketconnect:connector_lag_messages:sum)", "{{connector}}"),
+                    ),
+                    lines(
+                        "Freshness",
+                        "Which connectors have delivered nothing new for longest, by their sources' times?",
+                        Query("topk(10, rocketconnect:connector_freshness_seconds)", "{{connector}}"),
+                        unit="s",
+                    ),
+                    lines(
+                        "From the source to here",
+                        "Which connectors take longest from the source's time of a record, 99 of 100?",
+                        Query("topk(10, rocketconnect:connector_end_to_end_latency_seconds:p99)", "{{connector}}"),
+                        unit="s",
                     ),
                     lines(
                         "What sources have not read",

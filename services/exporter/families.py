@@ -107,13 +107,13 @@ def _of_connectors(said: Sequence[states.ConnectorState]) -> Iterator[Metric]:
         "rocketconnect_connector_state", "1 for the state that the connector is in.", labels=["connector", "state"]
     )
     revision = GaugeMetricFamily("rocketconnect_connector_revision", "The revision that its tasks run.", labels=["connector"])
-    info = InfoMetricFamily("rocketconnect_connector", "The direction of the connector.", labels=["connector"])
+    info = InfoMetricFamily("rocketconnect_connector", "The direction of the connector, and its plugin.", labels=["connector"])
     for connector in said:
         for number, name in _STATES.items():
             state.add_metric([connector.connector, name], connector.state == number)
         revision.add_metric([connector.connector], connector.revision)
         kind = connectors.ConnectorType.Name(connector.type).removeprefix("CONNECTOR_TYPE_").lower()
-        info.add_metric([connector.connector], {"type": kind})
+        info.add_metric([connector.connector], {"type": kind, "plugin": connector.plugin})
     yield from (state, revision, info)
 
 

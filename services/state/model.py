@@ -52,13 +52,14 @@ class Wanted(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Connector:
-    """A connector as the config service tells it. `type` is the number of the direction, passed on as it is."""
+    """A connector as the config service tells it. `type` is the number of the direction, passed on as it is; `plugin` its class."""
 
     uid: str
     name: str
     revision: int
     wanted: Wanted
     type: int
+    plugin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

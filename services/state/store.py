@@ -21,6 +21,7 @@ _connectors = sa.Table(
     sa.Column("connector", sa.Text),
     sa.Column("planner", sa.String(128)),
     sa.Column("planned_revision", sa.BigInteger),
+    sa.Column("plugin", sa.String(128)),
 )
 _tasks = sa.Table(
     "state_tasks",
@@ -100,7 +101,7 @@ class StateStore:
         with reading(self._engine) as connection:
             for row in connection.execute(sa.select(_connectors)).mappings():
                 track = tracks.setdefault(row["uid"], Track())
-                track.connector = _connector(row["connector"])
+                track.connector = _connector(row["connector"], row["plugin"] or "")
                 track.planner, track.planned_revision = row["planner"], row["planned_revision"]
             for row in connection.execute(sa.select(_tasks)).mappings():
                 track = tracks.setdefault(row["connector_uid"], Track())
@@ -148,15 +149,19 @@ def _delete(connection: sa.Connection, table: sa.Table, keys: Sequence[Mapping[s
 
 
 def _connector_row(uid: str, row: ConnectorRow) -> dict[str, Any]:
-    text = None if row.connector is None else json.dumps(asdict(row.connector))
-    return {"uid": uid, "connector": text, "planner": row.planner, "planned_revision": row.planned_revision}
+    columns = {} if row.connector is None else asdict(row.connector)
+    # A replica of before it was known reads the others.
+    plugin = columns.pop("plugin", "")
+    text = json.dumps(columns) if columns else None
+    made = {"uid": uid, "connector": text, "planner": row.planner, "planned_revision": row.planned_revision}
+    return {**made, "plugin": plugin}
 
 
-def _connector(text: str | None) -> Connector | None:
+def _connector(text: str | None, plugin: str) -> Connector | None:
     if text is None:
         return None
     columns = json.loads(text)
-    return Connector(**{**columns, "wanted": Wanted(columns["wanted"])})
+    return Connector(**{**columns, "wanted": Wanted(columns["wanted"])}, plugin=plugin)
 
 
 def _task_row(key: Key, row: TaskRow) -> dict[str, Any]:

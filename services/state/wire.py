@@ -12,6 +12,7 @@ from services.state.model import Assignment, Connector, ConnectorView, Key, LogL
 MAXIMUM_TRACE = 16_000
 MAXIMUM_MESSAGE = 4_000
 MAXIMUM_WORD = 128
+_CLASS = "connector.class"
 _LAST_SECOND = 253_402_300_799.0
 
 _WANTED = {
@@ -67,6 +68,7 @@ def connector_state(view: ConnectorView) -> pb.ConnectorState:
         type=connector_pb2.ConnectorType.ValueType(view.connector.type),
         wanted_state=connector_pb2.WantedState.Value(f"WANTED_STATE_{view.connector.wanted}"),
         revision=view.revision,
+        plugin=view.connector.plugin,
         tasks=map(_task_state, view.tasks),
     )
 
@@ -129,7 +131,8 @@ def _metrics(view: TaskView) -> pb.TaskMetrics:
 def _connector(message: connector_pb2.Connector) -> Connector:
     # A wanted state of a newer version of the API counts as not given.
     wanted = _WANTED.get(message.wanted_state, Wanted.RUNNING)
-    return Connector(message.uid, message.name, message.revision, wanted, message.type)
+    plugin = _cut(message.config.get(_CLASS, ""), MAXIMUM_WORD)
+    return Connector(message.uid, message.name, message.revision, wanted, message.type, plugin)
 
 
 def _assignment(message: cluster_pb.Assignment) -> Assignment:

@@ -37,6 +37,7 @@ def sink(**more: object) -> s.ConnectorState:
         connector="out",
         state=c.STATE_IDLE,
         type=c.CONNECTOR_TYPE_SINK,
+        plugin="file_lines",
         revision=4,
         tasks=[s.TaskState(task=-1, state=c.STATE_STOPPED), task],
     )
@@ -62,6 +63,7 @@ def test_state_is_one_hot() -> None:
     assert sum(task.values()) == 1
     assert set(task) == {name.removeprefix("STATE_") for name in c.State.keys()} - {"UNSPECIFIED"}  # noqa: SIM118 - no mapping
     assert found["rocketconnect_connector_state", "out", "IDLE"] == 1
+    assert found["rocketconnect_connector_info", "out", "file_lines", "sink"] == 1
 
 
 def test_batch_times_are_a_histogram_with_their_sum_and_count() -> None:

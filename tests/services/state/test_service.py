@@ -24,7 +24,7 @@ from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import serve_for_test
-from services.state import newcomers
+from services.state import newcomers, wire
 from services.state.core import AssignmentsTold, ConnectorsTold
 from services.state.keeper import Keeper
 from services.state.model import Key, Moment
@@ -127,6 +127,16 @@ async def test_a_connector_shows_what_its_worker_reports_and_what_the_plan_gave(
     first, second = state.tasks
     assert (first.state, first.metrics, dict(first.config), first.worker_id) == (RUNNING, metrics, {"part": "0"}, "w1")
     assert (second.state, second.HasField("last_progress")) == (connector_pb2.STATE_STARTING, False)
+
+
+@pytest.mark.parametrize(
+    ("named", "shown"),
+    [({"connector.class": "file_lines"}, "file_lines"), ({}, ""), ({"connector.class": "x" * 200}, "x" * 127 + "…")],
+)
+async def test_a_connector_shows_the_plugin_that_its_configuration_names(client: Client, named: dict[str, str], shown: str) -> None:
+    told = connector_pb2.Connector(uid="u1", name="name-u1", revision=1, config=named)
+    client.keeper.tell(wire.connectors_told(config_pb.WatchConnectorsResponse(connectors=[told])))
+    assert (await client.state()).plugin == shown
 
 
 async def test_what_is_measured_while_a_task_runs_is_not_shown_of_one_that_does_not(client: Client) -> None:

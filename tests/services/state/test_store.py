@@ -1,5 +1,8 @@
 """The store on SQLite and on PostgreSQL."""
 
+import json
+from dataclasses import replace
+
 import sqlalchemy as sa
 
 from services.state.core import LOG_LINES
@@ -37,6 +40,21 @@ def test_what_was_written_is_read_as_it_was_but_not_as_heard_now(engine: sa.Engi
     assert first.next_line == 10
     assert tracks["u2"].sightings == {5: Sighting(report(5, "u2"), None)}
     assert tracks["u2"].connector is None
+
+
+def test_rows_of_before_plugins_were_known_have_none_and_new_ones_can_still_be_read_by_who_wrote_those(engine: sa.Engine) -> None:
+    old = {"uid": "u1", "name": "name-u1", "revision": 1, "wanted": "RUNNING", "type": 1}
+    row = {"uid": "u1", "connector": json.dumps(old), "planner": "", "planned_revision": 0}
+    columns = ", ".join(row)
+    with engine.begin() as connection:
+        connection.execute(sa.text(f"INSERT INTO state_connectors ({columns}) VALUES (:{columns.replace(', ', ', :')})"), row)
+    store = StateStore(engine, 0)
+    assert store.load()["u1"].connector == connector()
+    known = replace(connector(), plugin="file_lines")
+    store.write(Changes({"u1": ConnectorRow(known, "", 0)}, {}, {}))
+    assert store.load()["u1"].connector == known
+    with engine.begin() as connection:
+        assert json.loads(connection.execute(sa.text("SELECT connector FROM state_connectors")).scalar_one()) == old
 
 
 def test_rows_are_replaced_and_removed(engine: sa.Engine) -> None:

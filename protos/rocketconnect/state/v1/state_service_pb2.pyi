@@ -707,6 +707,7 @@ class ConnectorState(_message.Message):
     WANTED_STATE_FIELD_NUMBER: _builtins.int
     REVISION_FIELD_NUMBER: _builtins.int
     TASKS_FIELD_NUMBER: _builtins.int
+    PLUGIN_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """The name."""
     connector_uid: _builtins.str
@@ -723,6 +724,8 @@ class ConnectorState(_message.Message):
     """What is wanted."""
     revision: _builtins.int
     """The revision that its tasks run."""
+    plugin: _builtins.str
+    """The plugin that it is of, as its configuration names it (connector.class), cut to 128 characters. Empty: not known yet."""
     @_builtins.property
     def tasks(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskState]:
         """Its tasks, by number."""
@@ -739,10 +742,11 @@ class ConnectorState(_message.Message):
         wanted_state: _connector_pb2.WantedState.ValueType = ...,
         revision: _builtins.int = ...,
         tasks: _abc.Iterable[Global___TaskState] | None = ...,
+        plugin: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "connector_uid", b"connector_uid", "revision", b"revision", "state", b"state", "tasks", b"tasks", "trace", b"trace", "type", b"type", "wanted_state", b"wanted_state", "worker_id", b"worker_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector", "connector_uid", b"connector_uid", "plugin", b"plugin", "revision", b"revision", "state", b"state", "tasks", b"tasks", "trace", b"trace", "type", b"type", "wanted_state", b"wanted_state", "worker_id", b"worker_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
