@@ -9,6 +9,7 @@ from typing import Any
 
 import grpc
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.config.v1 import config_service_pb2 as config_pb
 from rocketconnect.config.v1.config_service_pb2_grpc import (
     ConfigServiceServicer,
@@ -145,16 +146,20 @@ async def test_what_is_measured_while_a_task_runs_is_not_shown_of_one_that_does_
     metrics.source_remaining_known, metrics.source_remaining_unit = True, "bytes"
     metrics.open_batch.records = 5
     metrics.source_time_left.seconds = 9
+    delivered = Timestamp(seconds=5)
+    metrics.newest_record.CopyFrom(delivered)
     metrics.spark_ui = "http://127.0.0.1:4040"
     for state in ("RUNNING", "IDLE", "WAITING", "STALLED", "PAUSED"):
         await client.report(task_report(0, metrics=metrics, state=connector_pb2.State.Value(f"STATE_{state}")))
         assert (await client.state()).tasks[0].metrics == metrics
     for state in ("STARTING", "UNASSIGNED", "RESTARTING", "FAILED", "STOPPED"):
         await client.report(task_report(0, metrics=metrics, state=connector_pb2.State.Value(f"STATE_{state}")))
-        assert (await client.state()).tasks[0].metrics == pb.TaskMetrics(records_in=7)
+        assert (await client.state()).tasks[0].metrics == pb.TaskMetrics(records_in=7, newest_record=delivered)
     await client.report(task_report(0, metrics=metrics))
     await asyncio.sleep(LEASE + 0.1)
-    assert (await client.state()).tasks[0].metrics == pb.TaskMetrics(records_in=7), "its worker is silent"
+    # What was delivered stays so.
+    silent = pb.TaskMetrics(records_in=7, newest_record=delivered)
+    assert (await client.state()).tasks[0].metrics == silent, "its worker is silent"
 
 
 async def test_an_unknown_name_is_not_found_in_the_words_of_the_contract(client: Client) -> None:
