@@ -29,3 +29,13 @@ def test_an_open_batch_is_told_with_its_times_where_there_is_one() -> None:
     assert not metrics(TaskMetrics()).HasField("open_batch")
     without_end = metrics(TaskMetrics(open_batch=OpenBatch(7, 1.5, None))).open_batch
     assert (without_end.records, without_end.HasField("due")) == (7, False)
+
+
+def test_times_and_latencies_go_with_a_report_where_there_are_any() -> None:
+    said = metrics(TaskMetrics(newest_record=1.5, newest_stored=2.5, latencies=1, latency_seconds=3.0))
+    assert (said.newest_record.ToMilliseconds(), said.newest_stored.ToMilliseconds()) == (1500, 2500)
+    assert (said.latencies, said.latency_seconds, len(said.latency_bounds)) == (1, 3.0, len(said.latency_buckets))
+    nothing = metrics(TaskMetrics())
+    assert not nothing.HasField("newest_record")
+    assert not nothing.HasField("newest_stored")
+    assert not nothing.latency_bounds

@@ -1,6 +1,8 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
+import pyarrow as pa
 import pytest
 
 from rocketconnect_sdk.arrow import to_array
@@ -225,6 +227,15 @@ def test_the_time_of_a_record_of_another_producer_is_when_that_made_it() -> None
     batch = pulled([b"a", b"b"])
     (part,) = decode(batch)
     assert (part.first_ms, part.last_ms) == (batch[0].born_timestamp_ms, batch[1].born_timestamp_ms)
+
+
+@pytest.mark.parametrize(("times", "expected"), [([5, 6, 7], (5, 7)), ([5, 6, None], (5, None)), (None, (None, None))])
+def test_the_time_of_a_packed_row_is_its_own(times: list[int | None] | None, expected: tuple[int | None, int | None]) -> None:
+    rows = Rows(*array_of([{"n": 1}] * 3, struct([("n", Schema(Type.INT64))])), offsets_of([(1,), (2,), (3,)]))
+    if times is not None:
+        rows = replace(rows, timestamps_ms=pa.array(times, pa.int64()))
+    (part,) = decode(pulled([rows.pack()], [{"RCPOS": "c|1|p|0|3"}]), value=converter("arrow", {}, is_key=False))
+    assert (part.first_ms, part.last_ms) == expected
 
 
 def test_doubles_and_bad_records_have_no_time() -> None:
