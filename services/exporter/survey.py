@@ -13,6 +13,8 @@ T = TypeVar("T")
 
 _REST = 20.0
 """What took long is left alone for so many times as long."""
+_PAUSE = 4.0
+"""Behind each question all others wait for so many times as long as it took: an executor has other work."""
 _KEPT = 3.0
 """What could not be asked again for so many intervals is not known any more."""
 
@@ -46,6 +48,7 @@ class Survey(Generic[T]):
         self._asked: dict[str, _Asked[T]] = {}
         self._changed = threading.Condition()
         self._closed = False
+        self._again_at = float("-inf")
         self._cause = ""
         self._thread = threading.Thread(target=self._run, name=f"survey of {name}", daemon=True)
         self._thread.start()
@@ -80,7 +83,7 @@ class Survey(Generic[T]):
         while True:
             with self._changed:
                 due = min((asked.due for asked in self._asked.values()), default=float("inf"))
-                wait = due - self._monotonic()
+                wait = max(due, self._again_at) - self._monotonic()
                 if self._closed:
                     return
                 if wait > 0:
@@ -101,6 +104,7 @@ class Survey(Generic[T]):
             self._say(connector, f"an answer that is not understood: {type(error).__name__}: {error}")
         now = self._monotonic()
         with self._changed:
+            self._again_at = now + _PAUSE * (now - began)
             asked.due = now + max(self._every, _REST * (now - began))
             if told is not None:
                 asked.told, asked.until = told, asked.due + _KEPT * self._every

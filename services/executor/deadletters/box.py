@@ -36,6 +36,11 @@ class Box:
         self._until = until
         self.queues: Sequence[str] = reader.queues(topic)
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the caller gives up."""
+        return self._until - time.monotonic()
+
     def ends(self) -> Spans:
         """What each queue holds now, without the empty ones."""
         found = {queue: self._reader.ends(queue) for queue in self.queues}

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from threading import Lock
 
 from rocketconnect_sdk.letters.dead_letters import Spans
@@ -12,15 +13,26 @@ _TOPICS = 1_000
 """Of so many topics it is kept (invariant 7)."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What a topic with these ends had, as far as could be seen in so many seconds."""
+
+    ends: Spans
+    found: Mapping[str, Waiting]
+    is_all: bool
+    seconds: float
+
+
 class Counts:
     """What was counted, by topic. For several threads.
 
     Letters, editions of them, and notes of what was replayed or given up are all messages of that topic: while it has the same
-    messages, the same letters wait. To ask for its ends is cheap, to read it is not.
+    messages, the same letters wait. To ask for its ends is cheap, to read it is not. What is too much to be seen in time is looked
+    at again by who has twice the time alone.
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[Spans, Mapping[str, Waiting]]] = OrderedDict()
+        self._kept: OrderedDict[str, _Counted] = OrderedDict()
         self._lock = Lock()
 
     def of(self, topic: str, box: Box, connector: str) -> tuple[Waiting, bool]:
@@ -31,19 +43,17 @@ class Counts:
             box: Its letters.
             connector: The name.
         """
-        ends = box.ends()
+        ends, seconds = box.ends(), box.seconds_left
         with self._lock:
             kept = self._kept.get(topic)
-        if kept is not None and kept[0] == ends:
-            return _together(kept[1], connector), True
-        found, is_all = box.unreplayed()
-        with self._lock:
-            self._kept.pop(topic, None)
-            if is_all:
-                self._kept[topic] = ends, found
-            while len(self._kept) > _TOPICS:
-                self._kept.popitem(last=False)
-        return _together(found, connector), is_all
+        if kept is None or kept.ends != ends or not (kept.is_all or seconds < 2 * kept.seconds):
+            kept = _Counted(ends, *box.unreplayed(), seconds)
+            with self._lock:
+                self._kept.pop(topic, None)
+                self._kept[topic] = kept
+                while len(self._kept) > _TOPICS:
+                    self._kept.popitem(last=False)
+        return _together(kept.found, connector), kept.is_all
 
 
 def _together(found: Mapping[str, Waiting], connector: str) -> Waiting:

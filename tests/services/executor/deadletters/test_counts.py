@@ -45,9 +45,12 @@ def test_a_topic_is_read_again_only_when_something_was_written_to_it_whoever_ask
     assert counts.of("dead", box(Topic({"dead/b/0": [*LETTERS, given_up]})), "a") == (Waiting(2, 40), True)
 
 
-def test_what_could_not_be_looked_at_as_a_whole_is_not_kept() -> None:
-    counts, topic = Counts(), Topic({"dead/b/0": list(LETTERS)})
+def test_what_could_not_be_looked_at_as_a_whole_is_looked_at_again_by_who_has_more_time_alone() -> None:
+    counts, topic = Counts(), Counted({"dead/b/0": list(LETTERS)})
     assert counts.of("dead", box(topic, time.monotonic() - 1), "a") == (Waiting(), False)
+    reads = topic.reads
+    assert counts.of("dead", box(topic, time.monotonic() - 3), "a") == (Waiting(), False)
+    assert topic.reads == reads
     assert counts.of("dead", box(topic), "a") == (Waiting(3, 30), True)
 
 
