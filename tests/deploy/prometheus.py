@@ -43,10 +43,10 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, targets: Mapping[str, str]) -> Iterator[Prometheus]:
+def prometheus(folder: Path, targets: Mapping[str, str], alertmanager: str = "") -> Iterator[Prometheus]:
     """Run one that asks these addresses, by service, every five seconds; an alert fires two seconds after what it is about begins.
 
-    `exporter` is asked as the job `rocketconnect`, all others as `rocketconnect-services`.
+    `exporter` is asked as the job `rocketconnect`, all others as `rocketconnect-services`. An Alertmanager at an address is told.
     """
     program = shutil.which("prometheus")
     assert program is not None, "prometheus is missing (Debian: apt-get install prometheus)"
@@ -66,7 +66,9 @@ def prometheus(folder: Path, targets: Mapping[str, str]) -> Iterator[Prometheus]
     # The exporter gives a service that is away four seconds to answer.
     every = {"scrape_interval": "5s", "scrape_timeout": "5s", "evaluation_interval": "1s"}
     config = folder / "prometheus.yml"
-    config.write_text(yaml.safe_dump({"global": every, "rule_files": [f"{rules}/*.yaml"], "scrape_configs": jobs}))
+    told = [{"static_configs": [{"targets": [alertmanager]}]}] if alertmanager else []
+    said = {"global": every, "rule_files": [f"{rules}/*.yaml"], "scrape_configs": jobs, "alerting": {"alertmanagers": told}}
+    config.write_text(yaml.safe_dump(said))
     port = free_ports.choose()
     command = [
         program,
