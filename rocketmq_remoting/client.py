@@ -8,6 +8,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Self, TypeVar
 
+from rocketmq_remoting.admin import Admin
 from rocketmq_remoting.batch import EncodedBatch
 from rocketmq_remoting.connections.heartbeat import Heartbeat
 from rocketmq_remoting.connections.network import Lane, Network
@@ -61,6 +62,9 @@ class Client:
         group: the producer group, and the consumer group of pulls that name none.
         timeout: for a call that gives none.
         unacknowledged: how long the operating system (Linux) tries to bring bytes to a server that acknowledges none.
+
+    Attributes:
+        admin: what brokers know of themselves, topics, groups and clients.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class Client:
         except BaseException:
             self._network.close()
             raise
+        self.admin = Admin(self._network, self._routes)
         self._topics = Topics(self._network, self._routes, max(timeout, 5.0))
         self._heartbeat = Heartbeat(self._network, self._routes, self.client_id, group, _HEARTBEAT_INTERVAL)
         self._offsets = Offsets(self._routes, self._heartbeat, timeout)

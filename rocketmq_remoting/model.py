@@ -170,6 +170,75 @@ class TopicConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueEnds:
+    """The offsets of the first message of a queue and of the one that comes next."""
+
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class QueueProgress:
+    """How far a group is in a queue: the offset of the message that comes next, and the one from which it goes on."""
+
+    end: int
+    committed: int
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConnection:
+    """A connection of a consumer to a broker.
+
+    Attributes:
+        address: its other end, "host:port".
+        client_id: what the client calls itself.
+    """
+
+    address: str
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConnections:
+    """Who is connected to a broker for a consumer group.
+
+    Attributes:
+        broadcasting: each consumer gets all messages, and keeps its own offsets.
+    """
+
+    connections: tuple[GroupConnection, ...]
+    broadcasting: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupProgress:
+    """How far a group is in the queues of a topic on a broker, and how many messages a second it has committed of late."""
+
+    queues: Mapping[MessageQueue, QueueProgress]
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a broker has counted in the last minute: how much, and how much a second."""
+
+    total: float
+    per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerStatus:
+    """What a consumer says of a topic: in the last minute, of failures in the last hour; times in milliseconds."""
+
+    failed: int
+    failed_per_second: float
+    consumed_per_second: float
+    consume_ms: float
+    pulled_per_second: float
+    pull_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class TlsOptions:
     """TLS to name servers and brokers.
 
