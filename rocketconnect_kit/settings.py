@@ -256,6 +256,32 @@ class ElectedSettings(StoreSettings):
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class RocketMQSettings(ServiceSettings):
+    """What a service that speaks to RocketMQ can be told."""
+
+    name_server: str = setting("", "RocketMQ's name servers: host:port;host:port")
+    rocketmq_access_key: str = setting("", "the user of brokers with ACL")
+    rocketmq_secret_key: str = setting(
+        "", "the secret of that user; better as a variable than as a flag, which others can see", secret=True
+    )
+    rocketmq_tls: bool = setting(False, "name servers and brokers speak TLS")
+    rocketmq_tls_ca: Path | None = pem_file("who signs their certificates (PEM); none: whom the machine trusts")
+    rocketmq_tls_cert: Path | None = pem_file("own certificate chain for them (PEM)")
+    rocketmq_tls_key: Path | None = pem_file("the key of that certificate (PEM)")
+    rocketmq_tls_server_name: str = setting("", "the name in their certificates, when it is not the host of each address")
+
+    def conflicts(self) -> Iterator[str]:
+        """What is wrong with settings together."""
+        yield from super().conflicts()
+        if bool(self.rocketmq_access_key) != bool(self.rocketmq_secret_key):
+            yield "--rocketmq-access-key and --rocketmq-secret-key go together; give both or none"
+        if (self.rocketmq_tls_cert is None) != (self.rocketmq_tls_key is None):
+            yield "--rocketmq-tls-cert and --rocketmq-tls-key go together; give both or none"
+        if not self.rocketmq_tls and (self.rocketmq_tls_ca or self.rocketmq_tls_cert or self.rocketmq_tls_server_name):
+            yield "--rocketmq-tls-... is given, but TLS is not on: give --rocketmq-tls true as well"
+
+
 S = TypeVar("S", bound=ServiceSettings)
 
 

@@ -1,7 +1,7 @@
 """`make reference`: writes docs/monitoring.md, how to watch RocketConnect, with every metric as its definition says."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,9 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect_kit import metrics
 from scripts.dashboards.__main__ import pages
 from services.exporter import dead_letters, families, lag
+from services.exporter.rocketmq import families as of_rocketmq
+from services.exporter.rocketmq import names
+from services.exporter.rocketmq.snapshot import Broker
 from services.gateway import app
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/monitoring.md"
@@ -41,6 +44,29 @@ _OF_SERVICES = """
 The gateway alone has those of REST. Beside these each has `process_*` and `python_*`, as all of Prometheus' clients in Python.
 
 """
+_OF_BROKERS = """
+### Of RocketMQ
+
+With `ROCKETCONNECT_ROCKETMQ_METRICS=true` and `ROCKETCONNECT_NAME_SERVER` the exporter has the metrics of
+[RocketMQ exporter](https://github.com/apache/rocketmq-exporter) as well, under its names and with its labels: its dashboard
+(Grafana's number 10477) works unchanged, and no second exporter is needed. ACL and TLS are told as to executors
+(`ROCKETCONNECT_ROCKETMQ_ACCESS_KEY` and so on); the user asks brokers of all topics and groups, so it is a super user.
+
+Brokers are asked each 30 s (`ROCKETCONNECT_ROCKETMQ_INTERVAL_SECONDS`), beside scrapes and not by them, and have as long to
+answer. One that is away is a 0 of `rocketconnect_rocketmq_up` for an hour, and the series of all others are there; without a
+round for three intervals there are none. Of topics, of groups in topics and of clients at most 1000 each
+(`ROCKETCONNECT_ROCKETMQ_MOST`) have series, topics of users first; `rocketconnect_rocketmq_left_out` says how many have not.
+
+"""
+_THEIRS = """
+RocketMQ exporter's, all of them gauges, and what a broker is asked for each. Where they differ: what a broker does not know
+(-1) has no sample, `rocketmq_brokeruntime_remain_howmanydata_toflush` counts its unit in, `cluster` is that of the broker, and a
+label has at most 100 addresses.
+
+| metric | labels | what it says | asked |
+|---|---|---|---|
+"""
+_NOT_THERE = "\nNot there:\n\n| metric | why not |\n|---|---|\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +119,17 @@ def of_services() -> Iterator[Described]:
     yield from map(_of_counted, counted)
 
 
+def of_rounds() -> Iterator[Described]:
+    """What the exporter tells of its questions to brokers."""
+    up = {Broker("c", "b", "h:1", 0): True}
+    yield from map(_of_family, of_rocketmq.of_rounds(up, {}, name_server=True, ended=1.0, seconds=1.0))
+
+
+def of_brokers() -> Iterator[Described]:
+    """RocketMQ exporter's metrics."""
+    yield from (Described(each.name, "gauge", each.labels, each.text) for each in names.ALL.values())
+
+
 def page() -> str:
     """The page."""
     parts = [_HEAD, "\n## Dashboards\n"]
@@ -103,6 +140,13 @@ def page() -> str:
     parts += _table(of_exporter())
     parts.append(_OF_SERVICES)
     parts += _table(of_services())
+    parts.append(_OF_BROKERS)
+    parts += _table(of_rounds())
+    parts.append(_THEIRS)
+    for each in names.ALL.values():
+        parts.append(f"| `{each.name}` | {_listed(each.labels)} | {each.text} | `{each.asked}` |\n")
+    parts.append(_NOT_THERE)
+    parts += [f"| `{name}` | {why} |\n" for name, why in names.MISSING.items()]
     return "".join(parts)
 
 
@@ -125,8 +169,11 @@ def _of_counted(counted: MetricWrapperBase) -> Described:
 def _table(described: Iterator[Described]) -> Iterator[str]:
     yield "| metric | type | labels | what it says |\n|---|---|---|---|\n"
     for each in described:
-        labels = ", ".join(f"`{name}`" for name in each.labels)
-        yield f"| `{each.name}` | {each.type} | {labels} | {each.meaning} |\n"
+        yield f"| `{each.name}` | {each.type} | {_listed(each.labels)} | {each.meaning} |\n"
+
+
+def _listed(labels: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in labels)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rocketconnect_kit.sealing import Keys
-from rocketconnect_kit.settings import ServiceSettings, pem_file, setting
+from rocketconnect_kit.settings import RocketMQSettings, pem_file, setting
 from rocketconnect_sdk.permissions.dead_letter_topics import USUAL
 from rocketconnect_sdk.permissions.hosts import EVERYWHERE, Hosts
 from rocketconnect_sdk.permissions.quotas import read_quotas
@@ -67,7 +67,7 @@ def _quotas(value: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExecutorSettings(ServiceSettings):
+class ExecutorSettings(RocketMQSettings):
     """The executor service: runs tasks in host processes."""
 
     drain_seconds: float = setting(
@@ -80,16 +80,6 @@ class ExecutorSettings(ServiceSettings):
     advertise_address: str = setting("", "host:port of this process for the other services, not of a proxy; none: where it listens")
     labels: str = setting("", "what connectors can ask for: name=value,name=value", check=parse_labels)
     weight: int = setting(1, "how many tasks it gets, compared with others: 2 is twice as many as 1", ge=1, le=100)
-    name_server: str = setting("", "RocketMQ's name servers: host:port;host:port")
-    rocketmq_access_key: str = setting("", "the user of brokers with ACL")
-    rocketmq_secret_key: str = setting(
-        "", "the secret of that user; better as a variable than as a flag, which others can see", secret=True
-    )
-    rocketmq_tls: bool = setting(False, "name servers and brokers speak TLS")
-    rocketmq_tls_ca: Path | None = pem_file("who signs their certificates (PEM); none: whom the machine trusts")
-    rocketmq_tls_cert: Path | None = pem_file("own certificate chain for them (PEM)")
-    rocketmq_tls_key: Path | None = pem_file("the key of that certificate (PEM)")
-    rocketmq_tls_server_name: str = setting("", "the name in their certificates, when it is not the host of each address")
     secret_variables: str = setting(
         "", "variables that connectors may name as ${env:NAME}: NAME,PREFIX_*; with these, and no others, tasks run"
     )
@@ -164,14 +154,8 @@ class ExecutorSettings(ServiceSettings):
         yield from super().conflicts()
         if missing := [f"--{name.replace('_', '-')}" for name in _NEEDED if not getattr(self, name)]:
             yield f"{', '.join(missing)} must be given: the executor needs them to do its work"
-        if bool(self.rocketmq_access_key) != bool(self.rocketmq_secret_key):
-            yield "--rocketmq-access-key and --rocketmq-secret-key go together; give both or none"
-        if (self.rocketmq_tls_cert is None) != (self.rocketmq_tls_key is None):
-            yield "--rocketmq-tls-cert and --rocketmq-tls-key go together; give both or none"
         token_file = str(self.vault_token_file or "")
         yield from vault_conflicts(self.vault_address, token_file, self.vault_mounts, self.vault_paths)
-        if not self.rocketmq_tls and (self.rocketmq_tls_ca or self.rocketmq_tls_cert or self.rocketmq_tls_server_name):
-            yield "--rocketmq-tls-... is given, but TLS is not on: give --rocketmq-tls true as well"
 
     def told_of_keystore(self) -> dict[str, str]:
         """Return what hosts are told of the keystore, as variables; see services.executor.secrets.keystore_access."""

@@ -25,6 +25,17 @@ async def run(settings: ExporterSettings) -> int:
     registry.register(metrics.BUILD)
     collector = ServiceCollector(settings)
     registry.register(collector)
+    brokers = None
+    if settings.rocketmq_metrics:
+        # For who needs it alone: it brings the client of RocketMQ.
+        from services.exporter.rocketmq.collector import CannotConnect, watch
+
+        try:
+            brokers = watch(settings)
+        except CannotConnect as error:
+            _log.error("can't start", cause=str(error))
+            return 1
+        registry.register(brokers)
     try:
         server, thread = prometheus_client.start_http_server(
             settings.port,
@@ -49,5 +60,7 @@ async def run(settings: ExporterSettings) -> int:
     server.server_close()
     thread.join()
     collector.close()
+    if brokers is not None:
+        await asyncio.to_thread(brokers.close)
     _log.info("stopped")
     return 0

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rocketconnect_kit.settings import ServiceSettings, address, setting
+from rocketconnect_kit.settings import RocketMQSettings, address, setting
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExporterSettings(ServiceSettings):
+class ExporterSettings(RocketMQSettings):
     """The exporter: metrics of everything, for Prometheus."""
 
     port: int = setting(0, "the port of /metrics; 0: a free one", ge=0, le=65535)
@@ -19,6 +19,14 @@ class ExporterSettings(ServiceSettings):
     )
     survey_answer_seconds: float = setting(20.0, "how long the gateway has to answer that, beside the scrapes", gt=0, le=600)
 
+    rocketmq_metrics: bool = setting(False, "tell what RocketMQ exporter tells as well, under its names; needs --name-server")
+    rocketmq_interval_seconds: float = setting(
+        30.0, "how often brokers are asked for that, and how long it may take them to answer", ge=1, le=3600
+    )
+    rocketmq_most: int = setting(
+        1000, "of topics, of consumer groups and of their clients so many have series of their own", ge=1, le=100_000
+    )
+
     def exposure(self) -> Iterator[str]:
         """Nothing: metrics take no orders and hold nothing of what is moved."""
         yield from ()
@@ -28,3 +36,5 @@ class ExporterSettings(ServiceSettings):
         yield from super().conflicts()
         if missing := [f"--{name}-address" for name in ("state", "cluster") if not getattr(self, f"{name}_address")]:
             yield f"{', '.join(missing)}: missing; the exporter asks these services, give host:port of each"
+        if self.rocketmq_metrics and not self.name_server:
+            yield "--name-server is missing: --rocketmq-metrics needs it to find the brokers; give host:port;host:port"

@@ -14,7 +14,7 @@ from scripts import monitoring
 DEPLOY = Path(__file__).parents[2] / "deploy"
 PROMETHEUS = DEPLOY / "prometheus"
 GRAFANA = DEPLOY / "grafana"
-_OWN = re.compile(r"\brocketconnect[_:][a-z0-9_:]+")
+_OWN = re.compile(r"\b(?:rocketconnect|rocketmq)[_:][a-z0-9_:]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ def queries() -> Iterator[Asked]:
 
 
 def names_in(expr: str) -> set[str]:
-    """Our metrics and recorded series that an expression names."""
+    """Our metrics, those of brokers, and recorded series that an expression names."""
     return set(_OWN.findall(expr))
 
 
 def there() -> set[str]:
     """The names of all samples that the exporter and the services have, and of those that rules record."""
     names = {rule["record"] for rule in rules("record")}
-    for each in (*monitoring.of_exporter(), *monitoring.of_services()):
+    for each in (*monitoring.of_exporter(), *monitoring.of_services(), *monitoring.of_rounds(), *monitoring.of_brokers()):
         names |= {f"{each.name}_{end}" for end in ("bucket", "sum", "count")} if each.type == "histogram" else {each.name}
     return names

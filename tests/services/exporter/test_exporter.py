@@ -189,6 +189,13 @@ async def test_scrapes_in_a_short_time_share_one_answer(behind: tuple[States, di
     assert states.asked == len(states.names)
 
 
+async def test_without_a_broker_or_a_name_server_what_services_say_is_there(behind: tuple[States, dict[str, str]]) -> None:
+    async with exporter(behind[1], "--rocketmq-metrics", "true", "--name-server", "127.0.0.1:1") as address, asyncio.timeout(10):
+        text = await scrape(address)
+    assert "rocketconnect_rocketmq_name_server_up 0.0" in text
+    assert 'rocketconnect_up{service="state"} 1.0' in text
+
+
 async def test_port_in_use_and_missing_addresses_are_explained_without_a_traceback() -> None:
     async def refused(*flags: str) -> tuple[int | None, str]:
         command = (sys.executable, "-m", "services.exporter", *flags)
@@ -208,3 +215,10 @@ async def test_port_in_use_and_missing_addresses_are_explained_without_a_traceba
     code, err = await refused()
     assert code == 2
     assert "--state-address, --cluster-address: missing" in err
+    needed = ("--state-address", "127.0.0.1:1", "--cluster-address", "127.0.0.1:1", "--rocketmq-metrics", "true")
+    code, err = await refused(*needed)
+    assert code == 2
+    assert "--name-server is missing: --rocketmq-metrics needs it" in err
+    code, err = await refused(*needed, "--name-server", "nowhere")
+    assert code == 1
+    assert "--name-server 'nowhere': 'nowhere' is no address: write host:port" in err

@@ -1,0 +1,132 @@
+"""The collector in front of a real broker: its numbers are what was sent and consumed, and no scrape waits for it."""
+
+import time
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketmq_remoting import Client, Message, encode_batch
+from services.exporter.rocketmq import names
+from services.exporter.rocketmq.collector import BrokerCollector, CannotConnect, watch
+from services.exporter.settings import ExporterSettings
+from tests.processes import wait_until
+from tests.services.exporter.rocketmq.test_names import THEIRS
+from tests.shared_rocketmq import RocketMQ
+
+OF_CLIENTS_OF_JAVA = {name for name in THEIRS if name.startswith("rocketmq_client_")}
+AT_TIMES = {
+    "rocketmq_broker_commitlog_diff",
+    "rocketmq_group_retrydiff",
+    "rocketmq_send_back_nums",
+    "rocketmq_topic_dlq_offset",
+    "rocketmq_topic_retry_offset",
+}
+"""Of replicas, of what was sent back, and of topics that there are only then."""
+
+
+def settings(name_server: str, **more: object) -> ExporterSettings:
+    return ExporterSettings(state_address="h:1", cluster_address="h:1", rocketmq_metrics=True, name_server=name_server, **more)  # type: ignore[arg-type]
+
+
+def samples(of: BrokerCollector, name: str, **labels: str) -> list[float]:
+    """The values of the series of this metric with these labels, among others."""
+    found = [sample for metric in of.collect() for sample in metric.samples if sample.name == name]
+    return [sample.value for sample in found if labels.items() <= sample.labels.items()]
+
+
+def rounds(of: BrokerCollector) -> float:
+    return next(iter(samples(of, "rocketconnect_rocketmq_round_timestamp_seconds")), 0.0)
+
+
+@pytest.fixture
+def collector(rocketmq: RocketMQ) -> Iterator[BrokerCollector]:
+    made = watch(settings(rocketmq.name_server, rocketmq_interval_seconds=1.0, rocketmq_most=100_000))
+    yield made
+    made.close()
+
+
+@pytest.mark.rocketmq
+def test_the_numbers_are_what_was_sent_and_consumed(rocketmq: RocketMQ, collector: BrokerCollector) -> None:
+    topic, group = f"watched_{uuid.uuid4().hex}", f"group_{uuid.uuid4().hex}"
+    with Client(rocketmq.name_server, timeout=10) as client:
+        client.create_topic(topic, queues=2)
+        client.create_group(group)
+        first, second = client.queues(topic)
+        began = time.time()
+        client.send_batch(first, encode_batch([b"x"] * 10))
+        client.send(second, Message(b"y"))
+        client.barrier(first.broker, 10)
+        client.commit_offset(group, first, 4)
+        client.commit_offset(group, second, 1)
+        sent = time.time()
+        wait_until(lambda: samples(collector, "rocketmq_group_diff", topic=topic, group=group) == [6], 60)
+        waited = samples(collector, "rocketmq_group_get_latency_by_storetime", topic=topic, group=group)
+        assert samples(collector, "rocketmq_producer_offset", topic=topic) == [11]
+        assert samples(collector, "rocketmq_consumer_offset", topic=topic, group=group) == [5]
+        assert 0 < waited[0] <= (time.time() - began) * 1000
+        client.commit_offset(group, first, 10)
+        wait_until(lambda: samples(collector, "rocketmq_group_diff", topic=topic, group=group) == [0], 60)
+        assert samples(collector, "rocketmq_group_get_latency_by_storetime", topic=topic, group=group) == [0]
+        assert samples(collector, "rocketmq_producer_count", group=client.group)[0] >= 1
+        client.delete_topic(topic)
+    assert samples(collector, "rocketconnect_rocketmq_up", address=rocketmq.broker) == [1]
+    (put,) = samples(collector, "rocketmq_brokeruntime_putmessage_times_total")
+    assert put >= 11
+    assert 0 < samples(collector, "rocketmq_brokeruntime_commitlog_disk_ratio")[0] < 1
+    assert rounds(collector) > sent
+
+
+@pytest.mark.slow
+@pytest.mark.rocketmq
+def test_all_metrics_of_rocketmq_exporter_have_data_of_a_running_broker(rocketmq: RocketMQ, collector: BrokerCollector) -> None:
+    topic, group = f"watched_{uuid.uuid4().hex}", f"group_{uuid.uuid4().hex}"
+    with Client(rocketmq.name_server, timeout=10) as client:
+        client.create_topic(topic, queues=1)
+        client.create_group(group)
+        (queue,) = client.queues(topic)
+
+        def missing() -> set[str]:
+            client.send_batch(queue, encode_batch([b"x" * 100] * 10))
+            client.pull(queue, 0, group=group)
+            client.commit_offset(group, queue, 1)
+            there = {metric.name for metric in collector.collect()}
+            return {name for name in THEIRS.keys() - there if not name.endswith("_tps600")} - OF_CLIENTS_OF_JAVA - AT_TIMES
+
+        # A broker tells how long messages took to put when its first minute is over, and rates of ten minutes after those.
+        wait_until(lambda: missing() == names.MISSING.keys() & THEIRS.keys(), 180)
+        # Counted once in ten seconds, over the last minute.
+        wait_until(lambda: bool(missing()) and samples(collector, "rocketmq_producer_tps", topic=topic) > [0.0], 90)
+        assert samples(collector, "rocketmq_consumer_tps", topic=topic, group=group) > [0.0]
+        client.delete_topic(topic)
+
+
+@pytest.mark.slow
+@pytest.mark.rocketmq
+def test_brokers_that_ask_who_calls_answer_a_super_user_and_a_stranger_makes_them_ones_that_are_away(
+    acl_rocketmq: EmbeddedRocketMQ,
+) -> None:
+    for secret, answers in (("root-secret", 1), ("another", 0)):
+        made = watch(settings(acl_rocketmq.name_server, rocketmq_access_key="root", rocketmq_secret_key=secret))
+        try:
+            wait_until(lambda made=made: rounds(made) > 0, 60)  # type: ignore[misc]
+            assert samples(made, "rocketconnect_rocketmq_up", address=acl_rocketmq.broker) == [answers]
+            assert bool(samples(made, "rocketmq_producer_offset")) == bool(answers)
+        finally:
+            made.close()
+
+
+def test_where_no_name_server_answers_a_scrape_says_so_and_waits_for_nothing(unused_tcp_port: int) -> None:
+    made = watch(settings(f"127.0.0.1:{unused_tcp_port}"))
+    try:
+        wait_until(lambda: rounds(made) > 0, 60)
+        assert samples(made, "rocketconnect_rocketmq_name_server_up") == [0]
+        assert samples(made, "rocketconnect_rocketmq_up") == []
+    finally:
+        made.close()
+
+
+def test_a_name_server_that_is_no_address_is_said() -> None:
+    with pytest.raises(CannotConnect, match=r"--name-server 'nowhere': 'nowhere' is no address: write host:port"):
+        watch(settings("nowhere"))
