@@ -143,8 +143,8 @@ def page() -> str:
     parts.append(_OF_BROKERS)
     parts += _table(of_rounds())
     parts.append(_THEIRS)
-    for each in names.ALL.values():
-        parts.append(f"| `{each.name}` | {_listed(each.labels)} | {each.text} | `{each.asked}` |\n")
+    for named in names.ALL.values():
+        parts.append(f"| `{named.name}` | {_listed(named.labels)} | {named.text} | `{named.asked}` |\n")
     parts.append(_NOT_THERE)
     parts += [f"| `{name}` | {why} |\n" for name, why in names.MISSING.items()]
     return "".join(parts)
