@@ -208,6 +208,10 @@ class ServiceSettings:
         """Whether callers may ask by gRPC reflection which calls there are."""
         return not self.asks_for_certificates if self.reflection is None else self.reflection
 
+    def folders(self) -> Iterator[Path]:
+        """Where the service writes, so that somebody can be told before the disk is full; subclasses add to it."""
+        yield from ()
+
     def conflicts(self) -> Iterator[str]:
         """What is wrong with settings together, each of which is right by itself; subclasses add to it."""
         if not (self.insecure or is_loopback(self.host)):
@@ -241,6 +245,12 @@ class StoreSettings(ServiceSettings):
     def database_url(self, service: str) -> str:
         """Return the URL of the store of `service`; it may hold a password."""
         return self.store_url or f"sqlite:///{self.data_dir / service}.db"
+
+    def folders(self) -> Iterator[Path]:
+        """Where the service writes: a database elsewhere is none of it."""
+        _, is_file, path = self.store_url.partition("sqlite:///")
+        if not self.store_url or is_file:
+            yield Path(path).parent if is_file else self.data_dir
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.state.v1 import state_service_pb2 as states
 
 from rocketconnect_kit import metrics
+from rocketconnect_kit.serving import resources
 from scripts.dashboards.__main__ import pages
 from services.exporter import dead_letters, families, lag
 from services.exporter.rocketmq import families as of_rocketmq
@@ -113,6 +114,11 @@ def of_services() -> Iterator[Described]:
         metrics.RUNNING,
         metrics.HEALTHY,
         metrics.LEADING,
+        resources.DISK_SIZE,
+        resources.DISK_FREE,
+        resources.MEMORY_LIMIT,
+        resources.MEMORY_USED,
+        resources.CERTIFICATES,
         app.REQUESTS,
         app.SECONDS,
     ]

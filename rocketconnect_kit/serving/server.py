@@ -21,6 +21,7 @@ from rocketconnect_kit.calls.channel import full_name
 from rocketconnect_kit.errors import DeadlineExceeded, ReplicaUnavailable, ServiceError
 from rocketconnect_kit.leader.election import Election, Listener
 from rocketconnect_kit.leader.leader_only import LeaderOnly
+from rocketconnect_kit.serving import resources
 from rocketconnect_kit.serving.interception import AroundCalls, ServicerContext
 from rocketconnect_kit.serving.status import ServiceErrorInterceptor
 from rocketconnect_kit.settings import ServiceSettings, paths
@@ -99,6 +100,7 @@ async def serve(
         port = _listen(server, settings)
         address = f"{settings.host}:{port}"
         gate.address = signed_for(address)
+        resources.show(settings)
         endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
     except (OSError, RuntimeError, ServiceError) as error:
         _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)

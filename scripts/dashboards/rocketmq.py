@@ -31,15 +31,15 @@ def page() -> Page:
                     number("Brokers away", "How many brokers do not answer?", "count(rocketconnect_rocketmq_up == 0) or vector(0)"),
                     number(
                         "Fullest disk",
-                        "How full is the fullest disk? From 75 % on old messages go early, from 90 % on none are taken.",
+                        "How full is the fullest disk? From 85 % on old messages may go early, from 90 % on none are taken.",
                         f"max({_STATE}_commitlog_disk_ratio)",
-                        bad_from=0.75,
+                        bad_from=0.8,
                         unit="percentunit",
                     ),
                     number("Slow puts", "How many messages of the last minute took more than 200 ms to put?", _SLOW),
                     number(
                         "Longest wait of a send",
-                        "For how long has the first send waited for a thread? From 0.2 s on a broker refuses.",
+                        "For how long has the first send waited for a thread? By default a broker refuses it after 0.2 s.",
                         f"max({_STATE}_send_threadpoolqueue_headwait_timemills) / 1000",
                         bad_from=0.2,
                         unit="s",

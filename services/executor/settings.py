@@ -2,6 +2,7 @@
 
 import re
 import socket
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +149,10 @@ class ExecutorSettings(RocketMQSettings):
     send_deadline_seconds: float = setting(
         2.0, "seconds that a send to a broker may take; the same for all workers and the cluster", gt=0, le=60
     )
+
+    def folders(self) -> Iterator[Path]:
+        """Where tasks and Spark write what they hold for a while."""
+        yield Path(tempfile.gettempdir())
 
     def conflicts(self) -> Iterator[str]:
         """What is wrong with settings together."""

@@ -7,6 +7,7 @@ import prometheus_client
 
 from rocketconnect_kit import metrics
 from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.serving import resources
 from rocketconnect_kit.serving.server import announce
 from services.exporter.collector import ServiceCollector
 from services.exporter.settings import ExporterSettings
@@ -22,7 +23,9 @@ async def run(settings: ExporterSettings) -> int:
         loop.add_signal_handler(number, stop.set)
     registry = prometheus_client.CollectorRegistry()
     prometheus_client.ProcessCollector(registry=registry)
-    registry.register(metrics.BUILD)
+    resources.show(settings)
+    for each in (metrics.BUILD, resources.MEMORY_LIMIT, resources.MEMORY_USED, resources.CERTIFICATES):
+        registry.register(each)
     collector = ServiceCollector(settings)
     registry.register(collector)
     brokers = None

@@ -11,6 +11,7 @@ import uvicorn
 
 from rocketconnect_kit import logs, metrics, tracing
 from rocketconnect_kit.errors import ServiceError
+from rocketconnect_kit.serving import resources
 from rocketconnect_kit.serving.server import announce
 from rocketconnect_kit.settings import paths
 from services.gateway import health, pages
@@ -42,6 +43,7 @@ async def run(settings: GatewaySettings) -> int:
     try:
         end_tracing = tracing.start("gateway")
         listener = _listen(settings.host, settings.port)
+        resources.show(settings)
         endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
     except (OSError, ServiceError) as error:
         _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)

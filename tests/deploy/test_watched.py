@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 _log = logging.getLogger(__name__)
 _PORTS = "ROCKETCONNECT_METRICS_PORT"
 _BAD_LINES = {"format": "csv", "transforms": "types", "transforms.types.type": "cast", "transforms.types.spec": "id:int64"}
+_OF_OTHERS = {"RocketConnectDiskLow", "RocketConnectMemoryLow", "RocketConnectBrokerDisk", "RocketConnectBrokerLoss"}
+"""What the machine has left, and what other tests do to the broker."""
 
 
 @pytest.fixture
@@ -84,8 +86,8 @@ def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
         assert not watching.ask('rocketconnect_task_newest_record_timestamp_seconds{connector="watched-in"}')
         # A broker tells how long messages took to put when its first minute is over.
         wait_until(lambda: bool(watching.ask("rocketmq_brokeruntime_pmdt_0ms")), 90)
-        # And no other alert, as nothing else is wrong.
-        wait_until(lambda: watching.firing() == {"RocketConnectDeadLetters"}, 20)
+        # And no other alert, as nothing else is wrong that is of this test.
+        wait_until(lambda: watching.firing() - _OF_OTHERS == {"RocketConnectDeadLetters"}, 20)
         worker = watching.ask("rocketconnect_worker_tasks")[0]["metric"]["worker"]
         nothing = set()
         for each in queries():

@@ -1,6 +1,7 @@
 import asyncio
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -118,6 +119,7 @@ async def test_announces_its_addresses_and_serves_health_reflection_and_metrics(
             lambda: urllib.request.urlopen(f"http://{service.metrics}/metrics", timeout=5).read().decode()
         )
         assert 'rocketconnect_rpc_calls_total{code="OK",method="/rocketconnect.config.v1.ConfigService/GetConnector"} 1.0' in text
+        assert re.search(r"^rocketconnect_memory_limit_bytes \d", text, re.MULTILINE)
         service.process.terminate()
         code, err = await service.end()
     assert code == 0
