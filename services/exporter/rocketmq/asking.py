@@ -11,6 +11,8 @@ from services.exporter.rocketmq.snapshot import Broker, Snapshot
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 _AT_A_TIME = 64
+_ANSWER_SECONDS = 5.0
+"""A broker that hangs takes no more from the others."""
 _STATUS_SECONDS = 3.0
 """A broker asks a client in its turn; one that hangs is not waited for."""
 _RETRIED, _DEAD = "%RETRY%", "%DLQ%"
@@ -98,19 +100,23 @@ class Round:
 
     def _waits(self) -> None:
         wanted: dict[tuple[Broker, str, str, MessageQueue], int] = {}
+        told: set[tuple[Broker, str, str]] = set()
         for (broker, topic, group), progress in self._said.progress.items():
             members = self._said.members.get(group)
             if members is not None and members.broadcasting:
                 continue
-            self._said.waits[broker, topic, group] = 0.0
+            told.add((broker, topic, group))
             first = self._said.ends.get((broker, topic), {})
             for queue, at in progress.queues.items():
                 if at.end > at.committed:
                     wanted[broker, topic, group, queue] = max(at.committed, first[queue].first if queue in first else 0)
         stored = self._answers(wanted, lambda k, s: self._admin.stored_at(k[0].address, k[3], wanted[k], s), _first)
         now = self._clock() * 1000
+        # Where an answer is missing nothing is known; that nothing waits would be another thing.
+        told -= {key[:3] for key in wanted.keys() - stored.keys()}
+        self._said.waits = dict.fromkeys(told, 0.0)
         for (broker, topic, group, _), at_ms in stored.items():
-            if at_ms is not None:
+            if at_ms is not None and (broker, topic, group) in told:
                 waited = max(now - at_ms, self._said.waits[broker, topic, group])
                 self._said.waits[broker, topic, group] = waited
 
@@ -147,7 +153,7 @@ class Round:
                 address = broker_of(key).address
                 if address not in self.away:
                     try:
-                        under_way.append((key, ask(key, left)))
+                        under_way.append((key, ask(key, min(left, _ANSWER_SECONDS))))
                     except RetriableError as error:
                         self.away[address] = str(error)
             for key, pending in under_way:
@@ -155,7 +161,9 @@ class Round:
                     answers[key] = pending.result()
                 except RocketMQError as error:
                     # What the broker refuses, or what has gone meanwhile, such as a topic, is one answer that is missing.
-                    if isinstance(error, RetriableError) and error.code is None and not of_clients:
+                    if time.monotonic() >= self._deadline:
+                        self._said.left_out["time"] = 1
+                    elif isinstance(error, RetriableError) and error.code is None and not of_clients:
                         self.away.setdefault(broker_of(key).address, str(error))
                     else:
                         self.refused.setdefault(broker_of(key).address, str(error))

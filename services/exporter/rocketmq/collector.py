@@ -97,6 +97,9 @@ class BrokerCollector(Collector):
         up = {broker: broker in said.runtime for broker, _ in self._known.values()}
         for broker, does in up.items():
             at = broker.address
+            if self._stop.is_set():
+                # The client was closed under it.
+                break
             self._say(broker, does, asking.away.get(at) or asking.refused.get(at, "the name server no longer has it"))
         seconds = time.monotonic() - began
         return _Told(list(families.of(said)), up, said.left_out, named, time.time(), seconds)

@@ -46,11 +46,13 @@ class Brokers:
     answers: dict[tuple[str, str], Any] = field(default_factory=dict)
     refuses: dict[str, Exception] = field(default_factory=dict)
     asked: list[tuple[str, str]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     pause: float = 0.0
 
     def __getattr__(self, call: str) -> Callable[..., Answer]:
         def answer(address: str, *words: Any) -> Answer:
             self.asked.append((call, address))
+            self.seconds.append(words[-1])
             time.sleep(self.pause)
             if address in self.refuses:
                 raise self.refuses[address]
@@ -151,6 +153,27 @@ def test_when_its_time_is_over_a_round_ends_with_what_it_has_and_says_so() -> No
     assert said.left_out["time"] == 1
     assert set(said.runtime) == {FIRST, SECOND}
     assert 0 < len(said.ends) < 2000
+
+
+def test_a_broker_that_hangs_takes_five_seconds_and_not_the_time_of_all() -> None:
+    brokers = Brokers()
+    ask(brokers, seconds=60)
+    assert max(brokers.seconds) == 5
+
+
+def test_an_answer_for_which_the_round_has_no_time_left_does_not_make_its_broker_one_that_is_away() -> None:
+    brokers = Brokers(pause=0.02)
+    brokers.answers["counted", "h:1"] = RequestTimeout("no time")
+    asking, said = ask(brokers, seconds=0.05)
+    assert (asking.away, said.left_out) == ({}, {"time": 1})
+
+
+def test_how_long_a_message_has_waited_is_unknown_and_not_nothing_where_its_answer_is_missing() -> None:
+    brokers = Brokers()
+    brokers.answers["stored_at", "h:1"] = Unsupported("refused", code=3)
+    brokers.answers["progress", "h:2"] = GroupProgress({MessageQueue("t", "h:2", 0): QueueProgress(10, 10)}, 0.0)
+    _, said = ask(brokers)
+    assert said.waits == {(SECOND, "t", "g"): 0}
 
 
 def test_members_who_each_get_all_messages_wait_for_nothing() -> None:

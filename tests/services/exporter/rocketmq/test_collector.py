@@ -1,16 +1,22 @@
 """The collector in front of a real broker: its numbers are what was sent and consumed, and no scrape waits for it."""
 
+import subprocess
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketconnect_kit.java.find import find_javac
+from rocketconnect_kit.tethered import tethered
 from rocketmq_remoting import Client, Message, encode_batch
 from services.exporter.rocketmq import names
 from services.exporter.rocketmq.collector import BrokerCollector, CannotConnect, watch
 from services.exporter.settings import ExporterSettings
+from tests.conftest import RocketMQFactory
 from tests.processes import wait_until
 from tests.services.exporter.rocketmq.test_names import THEIRS
 from tests.shared_rocketmq import RocketMQ
@@ -61,20 +67,25 @@ def test_the_numbers_are_what_was_sent_and_consumed(rocketmq: RocketMQ, collecto
         client.commit_offset(group, first, 4)
         client.commit_offset(group, second, 1)
         sent = time.time()
+        wait_until(lambda: samples(collector, "rocketmq_producer_offset", topic=topic) == [11], 60)
+        wait_until(lambda: samples(collector, "rocketmq_consumer_offset", topic=topic, group=group) == [5], 60)
         wait_until(lambda: samples(collector, "rocketmq_group_diff", topic=topic, group=group) == [6], 60)
-        waited = samples(collector, "rocketmq_group_get_latency_by_storetime", topic=topic, group=group)
-        assert samples(collector, "rocketmq_producer_offset", topic=topic) == [11]
-        assert samples(collector, "rocketmq_consumer_offset", topic=topic, group=group) == [5]
+        waited: list[float] = []
+
+        def known() -> bool:
+            waited[:] = samples(collector, "rocketmq_group_get_latency_by_storetime", topic=topic, group=group)
+            return bool(waited)
+
+        wait_until(known, 60)
         assert 0 < waited[0] <= (time.time() - began) * 1000
         client.commit_offset(group, first, 10)
         wait_until(lambda: samples(collector, "rocketmq_group_diff", topic=topic, group=group) == [0], 60)
-        assert samples(collector, "rocketmq_group_get_latency_by_storetime", topic=topic, group=group) == [0]
-        assert samples(collector, "rocketmq_producer_count", group=client.group)[0] >= 1
+        wait_until(lambda: samples(collector, "rocketmq_group_get_latency_by_storetime", topic=topic, group=group) == [0], 60)
+        wait_until(lambda: samples(collector, "rocketmq_producer_count", group=client.group) >= [1], 60)
         client.delete_topic(topic)
-    assert samples(collector, "rocketconnect_rocketmq_up", address=rocketmq.broker) == [1]
-    (put,) = samples(collector, "rocketmq_brokeruntime_putmessage_times_total")
-    assert put >= 11
-    assert 0 < samples(collector, "rocketmq_brokeruntime_commitlog_disk_ratio")[0] < 1
+    wait_until(lambda: samples(collector, "rocketconnect_rocketmq_up", address=rocketmq.broker) == [1], 60)
+    wait_until(lambda: samples(collector, "rocketmq_brokeruntime_putmessage_times_total") >= [11], 60)
+    wait_until(lambda: [0.0] < samples(collector, "rocketmq_brokeruntime_commitlog_disk_ratio") < [1.0], 60)
     assert rounds(collector) > sent
 
 
@@ -104,6 +115,44 @@ def test_all_metrics_of_rocketmq_exporter_have_data_of_a_running_broker(rocketmq
 
 @pytest.mark.slow
 @pytest.mark.rocketmq
+def test_a_consumer_in_java_tells_of_itself_and_what_it_sends_back_is_told(
+    rocketmq: RocketMQ, collector: BrokerCollector, tmp_path: Path
+) -> None:
+    topic, group = f"watched_{uuid.uuid4().hex}", f"group_{uuid.uuid4().hex}"
+    with Client(rocketmq.name_server, timeout=10) as client:
+        client.create_topic(topic, queues=1)
+        (queue,) = client.queues(topic)
+        with _consuming(rocketmq, tmp_path, group, topic):
+
+            def missing() -> set[str]:
+                client.send_batch(queue, encode_batch([b"good"] * 9 + [b"bad"]))
+                of_client = {"group": group, "topic": topic}
+                return {name for name in OF_CLIENTS_OF_JAVA if not any(samples(collector, name, **of_client))}
+
+            # Of what failed an hour, and of all else a minute, begins with the next sample: each ten seconds, each ten minutes.
+            wait_until(lambda: missing() <= {"rocketmq_client_consume_fail_msg_count", "rocketmq_client_consume_rt"}, 120)
+            wait_until(lambda: samples(collector, "rocketmq_send_back_nums", topic=topic, group=group) > [0.0], 120)
+            wait_until(lambda: samples(collector, "rocketmq_group_count", group=group) == [1], 60)
+            # They come there later, as each time is a longer while after the one before.
+            for name in ("rocketmq_topic_retry_offset", "rocketmq_group_retrydiff"):
+                wait_until(lambda name=name: samples(collector, name, topic=f"%RETRY%{group}") != [], 60)  # type: ignore[misc]
+        client.delete_topic(topic)
+
+
+@contextmanager
+def _consuming(rocketmq: RocketMQ, folder: Path, group: str, topic: str) -> Iterator[None]:
+    source = str(Path(__file__).with_name("Consumer.java"))
+    java = [str(find_javac().with_name("java")), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", f"-Duser.home={folder}"]
+    command = [*java, "-cp", f"{rocketmq.jars}/*", source, rocketmq.name_server, group, topic]
+    with (folder / "log").open("wb") as log, subprocess.Popen(tethered(command), stdout=log, stderr=log) as process:
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.rocketmq
 def test_brokers_that_ask_who_calls_answer_a_super_user_and_a_stranger_makes_them_ones_that_are_away(
     acl_rocketmq: EmbeddedRocketMQ,
 ) -> None:
@@ -115,6 +164,22 @@ def test_brokers_that_ask_who_calls_answer_a_super_user_and_a_stranger_makes_the
             assert bool(samples(made, "rocketmq_producer_offset")) == bool(answers)
         finally:
             made.close()
+
+
+@pytest.mark.slow
+@pytest.mark.rocketmq
+def test_a_broker_that_dies_is_a_0_and_what_it_said_is_told_no_longer(rocketmq_factory: RocketMQFactory) -> None:
+    server = rocketmq_factory({})
+    broker = server.broker
+    made = watch(settings(server.name_server, rocketmq_interval_seconds=1.0))
+    try:
+        wait_until(lambda: samples(made, "rocketconnect_rocketmq_up", address=broker) == [1], 60)
+        server.kill()
+        wait_until(lambda: samples(made, "rocketconnect_rocketmq_up", address=broker) == [0], 60)
+        wait_until(lambda: samples(made, "rocketconnect_rocketmq_name_server_up") == [0], 60)
+        assert samples(made, "rocketmq_producer_offset") == []
+    finally:
+        made.close()
 
 
 def test_where_no_name_server_answers_a_scrape_says_so_and_waits_for_nothing(unused_tcp_port: int) -> None:
