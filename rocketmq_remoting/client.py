@@ -52,6 +52,8 @@ class Client:
     All times are seconds unless a name says `_ms`. Every call ends by its timeout. What can be raised is in
     `rocketmq_remoting.errors`; each call may raise `RetriableError` in its forms and `NoPermission`.
 
+    What brokers know of themselves, of topics, groups and clients is asked by `admin`.
+
     Order within a queue holds only with at most one send under way for it: a broker runs several send threads.
 
     Args:
@@ -62,9 +64,6 @@ class Client:
         group: the producer group, and the consumer group of pulls that name none.
         timeout: for a call that gives none.
         unacknowledged: how long the operating system (Linux) tries to bring bytes to a server that acknowledges none.
-
-    Attributes:
-        admin: what brokers know of themselves, topics, groups and clients.
     """
 
     def __init__(
