@@ -2,6 +2,7 @@
 
 import logging
 import time
+import uuid
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -11,12 +12,12 @@ import pytest
 
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.instance import topology
-from rocketmq_remoting.client import Client
-from rocketmq_remoting.model import Message
+from rocketmq_remoting import Client, Message, encode_batch
 from tests import free_ports
 from tests.deploy.asked import queries
 from tests.deploy.prometheus import Prometheus, prometheus
 from tests.processes import Fleet, wait_until
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 _log = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ def _has_latency(rocketmq: Any, watching: Prometheus) -> bool:
 
 
 def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
-    fleet: Fleet, watching: Prometheus, rocketmq: Any, tmp_path: Path
+    fleet: Fleet, watching: Prometheus, rocketmq: RocketMQ, tmp_path: Path
 ) -> None:
     source, target = tmp_path / "in.csv", tmp_path / "out.txt"
     source.write_text("id,name\n" + "".join(f"{'x' if number % 100 == 0 else number},n\n" for number in range(1, 5001)))
@@ -107,6 +108,15 @@ def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
         took = {"RocketConnectTaskFailed": _until_firing(watching, "RocketConnectTaskFailed")}
         # No task tells how far it is behind.
         wait_until(lambda: bool(watching.ask('rocketconnect:connector_lag_messages:sum{connector="watched-broken"} > 0')), 90)
+    with Client(rocketmq.name_server, timeout=10) as client:
+        topic = f"watched_{uuid.uuid4().hex}"
+        client.create_topic(topic, queues=1)
+        client.send_batch(client.queues(topic)[0], encode_batch([b"x"] * 10))
+        wait_until(lambda: bool(watching.ask(f'rocketmq_producer_offset{{topic="{topic}"}} == 10')), 60)
+        # For who looks at it that is a broker which has lost them.
+        client.delete_topic(topic)
+        client.create_topic(topic, queues=1)
+        took["RocketConnectBrokerLoss"] = _until_firing(watching, "RocketConnectBrokerLoss")
     for kind, alert in (
         ("position", "RocketConnectPositionAway"),
         ("config", "RocketConnectServiceAway"),
