@@ -1,6 +1,8 @@
 """A real Prometheus watches the seven services: the panels of all dashboards have data, and alerts fire when something breaks."""
 
 import logging
+import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -12,11 +14,14 @@ import pytest
 
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.instance import topology
+from rocketconnect_kit.tethered import tethered
 from rocketmq_remoting import Client, Message, encode_batch
 from tests import free_ports
+from tests.conftest import RocketMQFactory
 from tests.deploy.asked import queries
 from tests.deploy.prometheus import Prometheus, prometheus
 from tests.processes import Fleet, wait_until
+from tests.rocketconnect_kit.serving.test_certificates import made
 from tests.shared_rocketmq import RocketMQ
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -125,6 +130,34 @@ def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
     ):
         fleet.kill(kind)
         took[alert] = _until_firing(watching, alert)
+    _log.info("seconds until the alert fired: %s", took)
+
+
+def test_a_certificate_that_ends_a_name_server_and_a_broker_that_are_away_make_alerts_fire(
+    rocketmq_factory: RocketMQFactory, tmp_path: Path
+) -> None:
+    server = rocketmq_factory({})
+    address = f"127.0.0.1:{free_ports.choose()}"
+    told = {
+        "port": address.partition(":")[2],
+        "tls-ca": str(made(tmp_path / "ca.pem", days=3)),
+        "rocketmq-metrics": "true",
+        "name-server": server.name_server,
+        "rocketmq-interval-seconds": "1",
+        # None of them is there.
+        **{f"{kind}-address": "127.0.0.1:1" for kind in ("state", "cluster", "position")},
+    }
+    command = [sys.executable, "-m", "services.exporter", *(word for name, value in told.items() for word in (f"--{name}", value))]
+    with subprocess.Popen(tethered(command)) as process, prometheus(tmp_path / "prometheus", {"exporter": address}) as watching:
+        try:
+            took = {"RocketConnectCertificateEnds": _until_firing(watching, "RocketConnectCertificateEnds")}
+            wait_until(lambda: bool(watching.ask("rocketconnect_rocketmq_up == 1")), 60)
+            away = {"RocketConnectBrokerAway", "RocketConnectNameServerAway"}
+            assert not away & watching.firing()
+            server.kill()
+            took |= {alert: _until_firing(watching, alert) for alert in sorted(away)}
+        finally:
+            process.kill()
     _log.info("seconds until the alert fired: %s", took)
 
 
