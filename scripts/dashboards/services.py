@@ -1,6 +1,6 @@
 """Does the control plane answer?"""
 
-from scripts.dashboards.panels import Page, Query, lines, number, services_away
+from scripts.dashboards.panels import Page, Query, lines, listed, number, services_away
 
 UID = "rocketconnect-services"
 _SLOWEST = "histogram_quantile(0.99, sum by (method, le) (rate(rocketconnect_rpc_duration_seconds_bucket[5m])))"
@@ -93,6 +93,33 @@ def page() -> Page:
                             "{{service}} {{instance}}",
                         ),
                         unit="percentunit",
+                    ),
+                ],
+            ),
+            (
+                "What they live on",
+                [
+                    lines(
+                        "Disk that is used",
+                        "When will a disk be full that a service writes to?",
+                        Query(
+                            "1 - rocketconnect_disk_free_bytes / rocketconnect_disk_size_bytes", "{{service}} {{instance}} {{path}}"
+                        ),
+                        unit="percentunit",
+                    ),
+                    lines(
+                        "Memory of container or machine",
+                        "How near is it to the memory that it may use, with all its processes?",
+                        Query("rocketconnect_memory_used_bytes / rocketconnect_memory_limit_bytes", "{{service}} {{instance}}"),
+                        unit="percentunit",
+                    ),
+                    listed(
+                        "Certificates",
+                        "Which certificates end first, and in how long?",
+                        "sort(rocketconnect_certificate_expiry_timestamp_seconds - time())",
+                        ["service", "instance", "setting", "path"],
+                        value="ends in",
+                        unit="s",
                     ),
                 ],
             ),
