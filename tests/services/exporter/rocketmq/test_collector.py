@@ -159,9 +159,12 @@ def test_brokers_that_ask_who_calls_answer_a_super_user_and_a_stranger_makes_the
     for secret, answers in (("root-secret", 1), ("another", 0)):
         made = watch(settings(acl_rocketmq.name_server, rocketmq_access_key="root", rocketmq_secret_key=secret))
         try:
-            wait_until(lambda made=made: rounds(made) > 0, 60)  # type: ignore[misc]
-            assert samples(made, "rocketconnect_rocketmq_up", address=acl_rocketmq.broker) == [answers]
-            assert bool(samples(made, "rocketmq_producer_offset")) == bool(answers)
+
+            def told(made: BrokerCollector = made) -> tuple[list[float], bool]:
+                up = samples(made, "rocketconnect_rocketmq_up", address=acl_rocketmq.broker)
+                return up, bool(samples(made, "rocketmq_producer_offset"))
+
+            wait_until(lambda told=told, expected=([answers], bool(answers)): told() == expected, 60)  # type: ignore[misc]
         finally:
             made.close()
 
