@@ -2,16 +2,24 @@
 
 import json
 import logging
+import math
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
 _SECRET_KEY = re.compile(r"secret|password|passwd|token|credential|api[_.-]?key|access[_.-]?key|authorization", re.IGNORECASE)
 _URL_PASSWORD = re.compile(r"(?P<head>[a-z][a-z0-9+.-]*://[^\s:/@]*:)[^\s@/]+(?=@)", re.IGNORECASE)
 _HIDDEN = "***"
-_NEEDS_QUOTES = re.compile(r"[\s=\"']|^$")
+_CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+_NEEDS_QUOTES = re.compile(rf"[\s=\"']|{_CONTROLS.pattern}|^$")
+_DEEPEST = 8
+"""Values that are nested deeper are left out."""
+_OWN = ("time", "level", "logger", "message", "exception")
+"""Names in JSON that no field of a record takes."""
+
+_always: dict[str, object] = {}
 
 
 class Logger:
@@ -54,6 +62,32 @@ def get_logger(name: str) -> Logger:
     return Logger(name)
 
 
+def say_always(**fields: object) -> None:
+    """Have each line of this process say these from now on, besides its own."""
+    _always.update(fields)
+
+
+def pass_on(
+    logger: str, level: int, message: str, /, *, created: float | None = None, exception: str = "", **fields: object
+) -> None:
+    """Log what another process has said, under its logger, so that no loggers of other processes are kept here.
+
+    Args:
+        logger: Who said it there.
+        level: Of the module logging.
+        message: What was said.
+        created: When, in seconds since 1970; None: now.
+        exception: A traceback as text.
+        fields: What is known besides.
+    """
+    root = logging.getLogger()
+    if root.isEnabledFor(level):
+        said = {"name": logger, "levelno": level, "levelname": logging.getLevelName(level), "msg": message, "fields": fields}
+        record = logging.makeLogRecord({**said, "exc_text": exception or None})
+        record.created = record.created if created is None else created
+        root.handle(record)
+
+
 def configure(service: str, level: str = "INFO", form: Literal["json", "text"] = "text") -> None:
     """Send all logs of the process, those of libraries included, to standard error. May be called again."""
     handler = logging.StreamHandler(sys.stderr)
@@ -74,39 +108,41 @@ class _Formatter(logging.Formatter):
 
     def fields(self, record: logging.LogRecord) -> dict[str, Any]:
         """What a record says besides event, level, time and traceback, without secrets."""
-        return redact({"service": self._service, **getattr(record, "fields", {})})
+        return redact({"service": self._service, **_always, **getattr(record, "fields", {})})
 
     def traceback(self, record: logging.LogRecord) -> str:
         """The traceback, without the values of local variables, which may be secret; empty when there is none."""
-        return hide_url_passwords(self.formatException(record.exc_info)) if record.exc_info else ""
+        text = record.exc_text or (self.formatException(record.exc_info) if record.exc_info else "")
+        return hide_url_passwords(text)
 
 
 class _JsonFormatter(_Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line = {
-            "timestamp": _time(record),
+            "time": _time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "event": hide_url_passwords(record.getMessage()),
-            **self.fields(record),
+            "message": hide_url_passwords(record.getMessage()),
+            **{f"{key}_" if key in _OWN else key: value for key, value in self.fields(record).items()},
         }
         if traceback := self.traceback(record):
             line["exception"] = traceback
-        return json.dumps(line, default=repr)
+        # Only ASCII: whatever a value has in it, no reader takes part of it for the end of a line.
+        return json.dumps(_json(line), allow_nan=False)
 
 
 class _TextFormatter(_Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        event = hide_url_passwords(record.getMessage())
+        event = _one_line(hide_url_passwords(record.getMessage()))
         said = " ".join(f"{key}={_quoted(value)}" for key, value in sorted(self.fields(record).items()))
-        line = f"{_time(record)} [{record.levelname.lower():9}] {event:30} [{record.name}] {said}"
+        line = f"{_time(record)} [{record.levelname.lower():9}] {event:30} [{_one_line(record.name)}] {said}"
         traceback = self.traceback(record)
         return f"{line}\n{traceback}" if traceback else line
 
 
-def redact(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields with values hidden under keys that sound secret, at any depth, and passwords in URLs."""
-    return {key: _HIDDEN if _SECRET_KEY.search(str(key)) else _clean(value) for key, value in fields.items()}
+def redact(fields: Mapping[Any, Any], depth: int = 0) -> dict[Any, Any]:
+    """Return the fields with values hidden under keys that sound secret, and passwords in URLs; what is too deep is left out."""
+    return {key: _HIDDEN if _SECRET_KEY.search(str(key)) else _clean(value, depth + 1) for key, value in fields.items()}
 
 
 def hide_url_passwords(text: str) -> str:
@@ -114,22 +150,54 @@ def hide_url_passwords(text: str) -> str:
     return _URL_PASSWORD.sub(rf"\g<head>{_HIDDEN}", text)
 
 
-def _clean(value: object) -> object:
+def _clean(value: object, depth: int) -> object:
     match value:
         case str():
             return hide_url_passwords(value)
+        case dict() | list() | tuple() if depth > _DEEPEST:
+            return "..."
         case dict():
-            return redact(value)
+            return redact(value, depth)
         case list() | tuple():
-            return [_clean(item) for item in value]
+            return [_clean(item, depth + 1) for item in value]
         case _:
             return value
 
 
+def _json(value: object) -> object:
+    """The value as JSON has it, whatever it is: what JSON does not know, as it shows itself."""
+    match value:
+        case bool() | int() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else repr(value)
+        case str():
+            # Half of a pair of UTF-16 is no text to those who read JSON.
+            return value.encode("utf-8", "backslashreplace").decode()
+        case dict():
+            return {str(_json(str(key))): _json(item) for key, item in value.items()}
+        case list():
+            return [_json(item) for item in value]
+        case _:
+            return _json(hide_url_passwords(_shown(value, repr)))
+
+
+def _shown(value: object, show: Callable[[object], str]) -> str:
+    try:
+        return show(value)
+    except Exception as error:  # a line is said whatever is wrong with one of its values
+        return f"<{type(value).__name__}: {type(error).__name__}>"
+
+
 def _time(record: logging.LogRecord) -> str:
-    return datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z")
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _one_line(text: str) -> str:
+    """The text so that nothing in it begins a line of its own, or tells a terminal anything; further lines are indented."""
+    return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], text).replace("\n", "\n    ")
 
 
 def _quoted(value: object) -> str:
-    text = str(value)
+    text = _shown(value, str)
     return repr(text) if _NEEDS_QUOTES.search(text) else text

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,6 +41,13 @@ MOST_FAILURES = 4
 LOG_TAIL_BYTES = 4000
 PROBE_SECONDS = 2.0
 """How long a name server of somebody else's may take to accept a connection before it is said that none answers."""
+
+
+class LogFormat(StrEnum):
+    """A form of logs; see ServiceSettings.log_format."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 class StartFailed(Exception):
@@ -80,6 +88,10 @@ def up(
         bool, typer.Option("--insecure", help="Listen beyond this machine though nobody is asked, or it is in the clear.")
     ] = False,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR, for the logs in DATA/logs.")] = "INFO",
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(help="The form of those logs, json for machines; text, unless the environment tells."),
+    ] = None,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run everything on this machine: RocketMQ, the services, executors with local Spark. Ctrl-C drains and stops all."""
@@ -90,12 +102,19 @@ def up(
         cert, key = (None if path is None else path.absolute() for path in (tls_cert, tls_key))
         rest = topology.Rest(host, files, cert, key, insecure)
         _check_exposure(rest)
-        instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, rest, log_level)
+        instance = _Instance(
+            data.absolute(), rest_port, metrics_port, inner, executors, namesrv, rest, _logs(log_level, log_format)
+        )
         code = instance.run(output)
     except (StartFailed, EmbeddedRocketMQError, JavaError) as error:
         err.print(f"Error: {error}", style="red", markup=False)
         raise typer.Exit(int(Exit.FAILED)) from None
     raise typer.Exit(code)
+
+
+def _logs(level: str, form: LogFormat | None) -> dict[str, str]:
+    """What services are told of their logs."""
+    return {"ROCKETCONNECT_LOG_LEVEL": level} | ({} if form is None else {"ROCKETCONNECT_LOG_FORMAT": form.value})
 
 
 def _check_installation() -> None:
@@ -124,10 +143,10 @@ class _Instance:
         executors: int,
         namesrv: str,
         rest: topology.Rest,
-        log_level: str,
+        logs: Mapping[str, str],
     ) -> None:
         self._inner = inner
-        self._data, self._rest, self._log_level, self._namesrv = data, rest, log_level, namesrv
+        self._data, self._rest, self._logs, self._namesrv = data, rest, logs, namesrv
         self._token = new_token()
         self._wanted = rest_port, metrics_port, executors
         self._rocketmq: EmbeddedRocketMQ | None = None
@@ -161,7 +180,7 @@ class _Instance:
             name_server=name_server,
             spark_classes=prepare_spark(err),
             rest=self._let_in(directory),
-            log_level=self._log_level,
+            extra=self._logs,
         )
         processes += [self._process(service) for service in services]
         supervisor = Supervisor(processes, lambda line: err.print(line, style="yellow", markup=False))

@@ -20,6 +20,7 @@ from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.calls.in_turn import Channels
 from rocketconnect_kit.calls.signals import Signals
 from rocketconnect_kit.errors import Unavailable
+from rocketconnect_kit.logs import say_always
 from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import load
 from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS
@@ -146,6 +147,7 @@ class _Executor:
         settings = self._settings
         labels = parse_labels(settings.labels)
         worker_id = settings.worker_at(address)
+        say_always(worker=worker_id)
         predecessors = self._predecessors = Predecessors(worker_id)
         identity = Identity(
             worker_id,

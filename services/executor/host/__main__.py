@@ -41,6 +41,7 @@ from services.executor.host.jobs.preview import preview
 from services.executor.host.jobs.verification import verify
 from services.executor.host.limits import limit_to_readers
 from services.executor.host.line import Line
+from services.executor.host.logging_lines import say_in_lines
 from services.executor.host.output import clean_output, flush_output
 from services.executor.host.parent import end_with_parent, ignore_signals
 from services.executor.host.spark import SparkDriver
@@ -65,6 +66,7 @@ def _run(descriptor: int, parent: int) -> None:
     end_with_parent(parent)
     ignore_signals()
     clean_output()
+    say_in_lines()
     # A crash in native code (a driver of a database, Arrow) then says where.
     faulthandler.enable(sys.__stderr__ or sys.stderr)
     # Records are many objects, and none refers to itself: by default half of the time for changes of tables went into looking

@@ -59,17 +59,27 @@ class Throttle:
 
     def line(self, text: str) -> None:
         """Pass a line on, or count it."""
+        self._look()
+        if text and self._passes():
+            self._tell(text)
+
+    def passes(self) -> bool:
+        """Whether one more line goes through, which whoever asks tells itself; else it is counted."""
+        self._look()
+        return self._passes()
+
+    def _look(self) -> None:
         now = self._clock()
         if now - self._second >= 1:
             self.tell_dropped()
             self._second, self._told = now, 0
-        if not text:
-            return
+
+    def _passes(self) -> bool:
         if self._told < self._limit:
             self._told += 1
-            self._tell(text)
-        else:
-            self.dropped += 1
+            return True
+        self.dropped += 1
+        return False
 
     def tell_dropped(self) -> None:
         """Tell how many lines were dropped since this was told last."""

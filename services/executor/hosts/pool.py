@@ -81,6 +81,9 @@ class _Host:
 
     def relabel(self) -> None:
         self.process.label = ", ".join(map(_name, self.runs.values())) or profile_name(self.profile)
+        self.process.tasks = {
+            _name(each): {"connector": each.connector, "task": each.key.task, "epoch": each.epoch} for each in self.runs.values()
+        }
 
 
 class HostPool:

@@ -1,17 +1,20 @@
 """One host process, as the executor holds it: started, told, listened to, and ended together with all that it started."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.logs import pass_on
 from services.executor.contract.messages import LINE_LIMIT, Event, Exit, Order, decode_event, encode
+from services.executor.contract.said import decode
 from services.executor.hosts.forks import Forks
 from services.executor.hosts.output import copy_lines
 from services.executor.hosts.scratch import remove
@@ -26,7 +29,8 @@ _REASONS = {
     Exit.PARENT_GONE: "it lost its connection to the executor",
 }
 
-_log = get_logger(__name__)
+_PRINTED = "rocketconnect.host"
+"""Under which lines are logged that are no records: what plugins print, and Spark's Java process."""
 
 
 class HostProcess:
@@ -43,6 +47,8 @@ class HostProcess:
         self.on_event = on_event
         self.on_exit = on_exit
         self.label = "no task"
+        self.tasks: Mapping[str, Mapping[str, Any]] = {}
+        """What is said of each task of it, by the name of its thread."""
         self.has_spoken = False
         self._scratch = scratch
         self._silent = 0
@@ -122,7 +128,18 @@ class HostProcess:
                 return self.kill(f"it sent what is no message: {error}")
 
     async def _copy_output(self) -> None:
-        await copy_lines(os.fdopen(self._output, "rb", buffering=0), lambda text: _log.info(text, host=self.pid, of=self.label))
+        await copy_lines(os.fdopen(self._output, "rb", buffering=0), self._tell)
+
+    def _tell(self, text: str) -> None:
+        said = decode(text)
+        tasks = self.tasks
+        about = tasks.get(said.thread) if said is not None else None
+        if about is None:
+            about = next(iter(tasks.values())) if len(tasks) == 1 else {"of": self.label}
+        if said is None:
+            pass_on(_PRINTED, logging.INFO, text, host=self.pid, **about)
+        else:
+            pass_on(said.logger, said.level, said.message, exception=said.exception, host=self.pid, **about)
 
     async def _watch(self, exited: asyncio.Event) -> None:
         await exited.wait()

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import grpc
@@ -16,6 +16,7 @@ from services.executor.contract.assignment import Assigned, Key
 from services.executor.contract.messages import LogLine, TaskPulse
 from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.task import State
+from services.executor.worker.task_lines import TaskLines
 
 INTERVAL_SECONDS = 1.0
 _COALESCE_SECONDS = 0.05
@@ -49,6 +50,10 @@ class _Entry:
     delivered: int = 0
     """How many of the changes the state service knows."""
     is_last: bool = False
+    _lines: TaskLines = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lines = TaskLines(self.assigned)
 
     @property
     def said(self) -> tuple[object, ...]:
@@ -70,6 +75,11 @@ class _Entry:
         while len(self.logs) > LOG_LINES:
             self.logs.popleft()
             self.dropped += 1
+
+    def say(self, lines: Sequence[LogLine]) -> None:
+        """Keep them for the next report, and put them into the log of this process."""
+        self._lines.say(lines)
+        self.add_logs(lines)
 
     def take_logs(self, room: int) -> list[LogLine]:
         """The oldest lines, so many that their text fits."""
@@ -130,7 +140,7 @@ class Reports:
         urgent = (pulse.state, pulse.trace) != (entry.state, entry.trace) or pulse.logs
         entry.state, entry.trace, entry.since = pulse.state, pulse.trace, pulse.since
         entry.last_progress, entry.has_work, entry.metrics = pulse.last_progress, pulse.has_work, pulse.metrics
-        entry.add_logs(pulse.logs)
+        entry.say(pulse.logs)
         if entry.said != before:
             entry.changes += 1
         if urgent:
@@ -213,7 +223,7 @@ class Reports:
         entry.restarts = entry.restarts if restarts is None else restarts
         entry.has_work, entry.is_last = False, is_last
         if is_news:
-            entry.add_logs([LogLine(time.time(), "WARNING" if state in (State.RESTARTING, State.WAITING) else "ERROR", trace)])
+            entry.say([LogLine(time.time(), "WARNING" if state in (State.RESTARTING, State.WAITING) else "ERROR", trace)])
         self._changed.set()
 
     def _entry(self, assigned: Assigned) -> _Entry | None:

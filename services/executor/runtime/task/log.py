@@ -6,8 +6,8 @@ from services.executor.contract.metrics import Warned
 from services.executor.runtime.task.reporter import Reporter
 from services.executor.secrets.resolving import hide
 
-_PARENT = "rocketconnect.task"
-"""Whose lines the log of the executor has, too."""
+PARENT = "rocketconnect.task"
+"""Above the loggers of all tasks."""
 _WARNINGS = 5
 _WARNING_CHARACTERS = 1_000
 
@@ -21,8 +21,8 @@ def task_log(reporter: Reporter, name: str) -> logging.Logger:
         reporter: Of the task.
         name: Of the task.
     """
-    log = logging.Logger(f"{_PARENT}.{name}", logging.INFO)  # noqa: LOG001 - one that is kept for good would hold the run
-    log.parent = logging.getLogger(_PARENT)
+    log = logging.Logger(f"{PARENT}.{name}", logging.INFO)  # noqa: LOG001 - one that is kept for good would hold the run
+    log.parent = logging.getLogger(PARENT)
     log.addHandler(_ToPeople(reporter))
     return log
 

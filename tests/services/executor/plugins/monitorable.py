@@ -1,10 +1,13 @@
 """A real source plugin that does what tests order: counts, prints, hangs, fails, or ends its process."""
 
 import ctypes
+import logging
 import os
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -50,6 +53,19 @@ def _stay_behind() -> None:
     sys.stdout.write(f"child {child.pid}\n")
 
 
+def _say() -> None:
+    logger = logging.getLogger("org.library")
+    try:
+        _fail()
+    except RuntimeError:
+        logger.exception('a "quoted"\nmessage\x1b[31m </script>')
+    warnings.warn("deprecated as ordered", stacklevel=1)
+    thread = threading.Thread(target=_fail, name="of a library")
+    thread.start()
+    thread.join()
+    sys.stdout.write('{"level": "forged"}\n\x1enot a record\n')
+
+
 ORDERS: Mapping[str, Callable[[], None]] = {
     "hang": _hang,
     "exit": _exit,
@@ -58,6 +74,7 @@ ORDERS: Mapping[str, Callable[[], None]] = {
     "give up": _give_up,
     "chatter": _chatter,
     "stay behind": _stay_behind,
+    "say": _say,
 }
 
 

@@ -1,5 +1,6 @@
 """What an executor, a real process, does with assignments and with hosts that die; one for all, as each takes seconds to start."""
 
+import json
 import os
 import signal
 import time
@@ -20,7 +21,7 @@ from tests.services.executor.worker.test_worker import gone, running
 def registered(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Plane, Executor]]:
     plane = Plane(lease=60.0)
     with served(plane) as address:
-        executor = Executor(address, tmp_path_factory.mktemp("executor"))
+        executor = Executor(address, tmp_path_factory.mktemp("executor"), log_format="json")
         try:
             plane.wait_for(lambda: plane.registrations)
             yield plane, executor
@@ -199,8 +200,41 @@ def test_what_plugins_print_is_in_the_log_with_the_name_of_the_connector(executo
     plane.assign("a", on_open="chatter")
     running(plane, executor, "a")
     plane.wait_for(lambda: "lines were not logged" in executor.log or "chatter 99999" in executor.log)
-    assert "name-a/0" in next(line for line in executor.log.splitlines() if "chatter 1" in line)
+    line = json.loads(next(line for line in executor.log.splitlines() if "chatter 1" in line))
+    assert (line["connector"], line["task"]) == ("name-a", 0)
     assert len(executor.log) < 1_000_000
+
+
+def test_what_a_task_its_plugin_and_libraries_say_is_an_object_a_line_with_whose_it_is(executor: Executor, plane: Plane) -> None:
+    epoch = plane.assign("a", on_open="say")
+    plane.wait_for(lambda: "not a record" in executor.log)
+    # The core of gRPC, which is C++, writes lines of its own.
+    lines = [json.loads(line) for line in executor.log.split("\n") if line.startswith("{")]
+    mine = [line for line in lines if line.get("connector") == "name-a" and line.get("epoch") == epoch]
+    assert {(line["service"], line["worker"], line["task"]) for line in mine} == {("executor", "worker-1", 0)}
+    said = {line["message"]: line for line in mine}
+    own = said[f"starts with revision 1, plan generation 1, epoch {epoch}"]
+    assert (own["logger"], own["level"]) == ("rocketconnect.task", "info")
+    library = said['a "quoted"\nmessage\x1b[31m </script>']
+    assert (library["logger"], library["level"]) == ("org.library", "error")
+    assert library["exception"].startswith("Traceback")
+    assert library["exception"].endswith("RuntimeError: failed as ordered")
+    assert said["the thread of a library ended with an error"]["exception"].endswith("RuntimeError: failed as ordered")
+    assert any("deprecated as ordered" in text and line["logger"] == "py.warnings" for text, line in said.items())
+    assert {said[text]["logger"] for text in ('{"level": "forged"}', "\x1enot a record")} == {"rocketconnect.host"}
+
+
+def test_how_a_task_failed_is_a_message_and_its_traceback_a_field(executor: Executor, plane: Plane) -> None:
+    plane.assign("broken", on_open="fail")
+
+    def failed() -> list[dict[str, str]]:
+        lines = [json.loads(line) for line in executor.log.split("\n") if "name-broken" in line and line.endswith("}")]
+        return [line for line in lines if (line["level"], line["logger"]) == ("error", "rocketconnect.task")]
+
+    plane.wait_for(failed)
+    assert "failed as ordered" in failed()[0]["message"]
+    assert "Traceback" not in failed()[0]["message"]
+    assert failed()[0]["exception"].startswith("Traceback (most recent call last):\n")
 
 
 def test_no_secret_leaves_the_host(executor: Executor, plane: Plane) -> None:
@@ -267,13 +301,14 @@ def test_a_planning_that_is_taken_away_is_ended(executor: Executor, plane: Plane
 
 
 def test_the_executor_itself_never_loads_plugins_spark_or_arrow(executor: Executor, plane: Plane) -> None:
+    said = len(executor.log)
     plane.assign("a", -1)
     plane.wait_for(lambda: plane.plans)
     plane.assign("a")
     running(plane, executor, "a")
     maps = Path(f"/proc/{executor.process.pid}/maps").read_text()
     assert "libarrow" not in maps
-    opened = [line for line in executor.log.splitlines() if "monitorable.py" in line]
+    opened = [line for line in executor.log[said:].splitlines() if "monitorable.py" in line]
     assert opened == []
 
 

@@ -12,6 +12,7 @@ from services.executor.contract.messages import LogLine, TaskPulse
 from services.executor.contract.metrics import QueueLag, SourcePosition, TaskMetrics
 from services.executor.contract.task import State
 from services.executor.worker.reports import LOG_LINES, Reports
+from services.executor.worker.task_lines import TaskLines
 
 KEY = Key("uid", 0)
 
@@ -269,3 +270,16 @@ async def test_a_receipt_that_is_not_known_any_more_is_answered_with_everything_
             await asyncio.sleep(0.01)
     task.cancel()
     assert list(map(named, service.requests)) == [(0, ["uid"]), (5, []), (0, ["uid"])]
+
+
+def test_a_task_that_says_much_says_so_many_lines_a_second_in_the_log_of_the_executor(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    lines = TaskLines(assigned(), lambda: now)
+    with caplog.at_level("INFO"):
+        lines.say([LogLine(1.5, "WARNING", f"line {number}") for number in range(250)])
+        now = 1.0
+        lines.say([LogLine(2.5, "ERROR", "failed\nTraceback (most recent call last):\n  at x")])
+    *_, before, told, last = caplog.records
+    assert (before.getMessage(), before.levelname, before.created) == ("line 199", "WARNING", 1.5)
+    assert told.getMessage() == "50 more lines were not logged: more than 200 came in a second"
+    assert (last.getMessage(), last.exc_text) == ("failed", "Traceback (most recent call last):\n  at x")
