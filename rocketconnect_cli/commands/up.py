@@ -22,7 +22,7 @@ from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
 from rocketconnect_cli.embedded.spark import prepare_spark
 from rocketconnect_cli.extras import advice
-from rocketconnect_cli.instance import topology
+from rocketconnect_cli.instance import topology, watching
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.supervisor import Supervisor
 from rocketconnect_cli.output import Output, OutputOption, err
@@ -92,6 +92,9 @@ def up(
         LogFormat | None,
         typer.Option(help="The form of those logs, json for machines; text, unless the environment tells."),
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Also run a Prometheus with alerts for all of it, if the program is on this machine.")
+    ] = False,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Run everything on this machine: RocketMQ, the services, executors with local Spark. Ctrl-C drains and stops all."""
@@ -102,9 +105,8 @@ def up(
         cert, key = (None if path is None else path.absolute() for path in (tls_cert, tls_key))
         rest = topology.Rest(host, files, cert, key, insecure)
         _check_exposure(rest)
-        instance = _Instance(
-            data.absolute(), rest_port, metrics_port, inner, executors, namesrv, rest, _logs(log_level, log_format)
-        )
+        logs = _logs(log_level, log_format)
+        instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, rest, logs, watch=watch)
         code = instance.run(output)
     except (StartFailed, EmbeddedRocketMQError, JavaError) as error:
         err.print(f"Error: {error}", style="red", markup=False)
@@ -144,10 +146,14 @@ class _Instance:
         namesrv: str,
         rest: topology.Rest,
         logs: Mapping[str, str],
+        *,
+        watch: bool,
     ) -> None:
         self._inner = inner
         self._data, self._rest, self._logs, self._namesrv = data, rest, logs, namesrv
         self._token = new_token()
+        self._wants_watch = watch
+        self._watch: watching.Watch | None = None
         self._wanted = rest_port, metrics_port, executors
         self._rocketmq: EmbeddedRocketMQ | None = None
 
@@ -165,12 +171,18 @@ class _Instance:
             directory.release()
 
     def _run(self, output: Output, directory: DataDirectory) -> int:
-        chosen = self._choose_ports(directory.kept_ports())
+        kept = directory.kept_ports()
+        chosen = self._choose_ports(kept)
+        if self._wants_watch and (program := watching.find()) is not None:
+            self._watch = watching.Watch.choose(program, chosen, self._inner.values(), kept)
         # Prometheus has its address in a file, people and scripts have that of REST in theirs.
-        directory.keep_ports({"rest": chosen.rest, "metrics": chosen.metrics})
+        own = self._watch.kept if self._watch is not None else {}
+        directory.keep_ports({"rest": chosen.rest, "metrics": chosen.metrics, **own})
         processes: list[Process] = []
         what, logs = "the services" if self._namesrv else "RocketMQ and the services", directory.path / "logs"
         err.print(f"Starting {what}, which takes some ten seconds; logs are in {logs}", style="dim", markup=False)
+        if self._wants_watch and self._watch is None:
+            err.print(f"Without --watch: {watching.MISSING}.", style="yellow", markup=False)
         if not self._namesrv:
             processes += self._embedded_rocketmq(chosen)
         name_server = self._namesrv or self._embedded.name_server
@@ -181,8 +193,12 @@ class _Instance:
             spark_classes=prepare_spark(err),
             rest=self._let_in(directory),
             extra=self._logs,
+            metrics=None if self._watch is None else self._watch.metrics,
         )
         processes += [self._process(service) for service in services]
+        if self._watch is not None:
+            folder, log = directory.folder(watching.NAME), self._log(watching.NAME)
+            processes.append(self._watch.process(folder, log, services, self._rest.reachable))
         supervisor = Supervisor(processes, lambda line: err.print(line, style="yellow", markup=False))
         supervisor.catch_signals()
         try:
@@ -243,12 +259,13 @@ class _Instance:
         return topology.Ports(rest, metrics, stores, workers)
 
     def _embedded_rocketmq(self, others: topology.Ports) -> list[Process]:
+        own = () if self._watch is None else (self._watch.port, *self._watch.metrics.values())
         rocketmq = EmbeddedRocketMQ(
             self._data / "rocketmq",
             jars=show_download(err),
             name_server_port=self._inner.get(NAME_SERVER, 0),
             broker_port=self._inner.get(BROKER, 0),
-            promised_ports={others.rest, others.metrics, *others.stores.values(), *others.executors},
+            promised_ports={others.rest, others.metrics, *others.stores.values(), *others.executors, *own},
         )
         rocketmq.prepare()
         self._rocketmq = rocketmq
@@ -302,12 +319,12 @@ class _Instance:
                 broken = [process for process in supervisor.processes if process.failures > MOST_FAILURES]
                 if broken or time.monotonic() > deadline:
                     raise StartFailed(self._why(broken))
-                if self._broker_ready() and _ready(client, len(chosen.executors)):
+                if self._servers_ready() and _ready(client, len(chosen.executors)):
                     return True
         return False
 
-    def _broker_ready(self) -> bool:
-        return self._rocketmq is None or self._rocketmq.is_ready()
+    def _servers_ready(self) -> bool:
+        return (self._rocketmq is None or self._rocketmq.is_ready()) and (self._watch is None or self._watch.is_ready())
 
     def _why(self, broken: list[Process]) -> str:
         if not broken:
@@ -317,9 +334,11 @@ class _Instance:
         return f"{broken[0].name} does not stay up. Its log {log} ends:\n{tail}"
 
     def _say_ready(self, output: Output, chosen: topology.Ports, name_server: str, supervisor: Supervisor) -> None:
+        prometheus = None if self._watch is None else self._watch.address
         facts: dict[str, Any] = {
             "rest": f"{self._rest.scheme}://{self._rest.reachable}:{chosen.rest}",
             "metrics": f"http://{self._rest.reachable}:{chosen.metrics}/metrics",
+            **({"prometheus": prometheus} if self._wants_watch else {}),
             "nameServer": name_server,
             "data": str(self._data),
             "logs": str(self._data / "logs"),
@@ -335,7 +354,9 @@ class _Instance:
             services = ", ".join(f"{name} {address.rpartition(':')[2]}" for name, address in facts["services"].items())
             sys.stdout.write(
                 "RocketConnect is ready.\n"
-                f"  REST         {facts['rest']}\n  Metrics      {facts['metrics']}\n  Name server  {name_server}\n"
+                f"  REST         {facts['rest']}\n  Metrics      {facts['metrics']}\n"
+                + (f"  Prometheus   {prometheus}, alerts at /alerts\n" if prometheus else "")
+                + f"  Name server  {name_server}\n"
                 f"  Services     ports of 127.0.0.1: {services}\n"
                 f"  Data         {facts['data']}\n  Logs         {facts['logs']}\n"
                 f"  Files        {topology.files_said(os.environ)}\nCtrl-C drains and stops everything.\n"

@@ -25,6 +25,7 @@ class Process:
         stop_seconds: After SIGTERM it has so long before SIGKILL.
         is_closed: While it stops: whether it has closed what it holds, so that nothing is lost by ending it.
         ending: What it takes its time for when it stops, for people: "close its store".
+        folder: Where it runs; None: where this process does.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Process:
     stop_seconds: float
     is_closed: Callable[[], bool] = lambda: False
     ending: str = "end"
+    folder: Path | None = None
     starts: int = 0
     failures: int = 0
     """How often in a row it has ended soon after its start and by itself: SIGKILL comes from somebody else."""
@@ -52,6 +54,7 @@ class Process:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=dict(self.environment),
+                cwd=self.folder,
                 # Ctrl-C in a terminal goes to the foreground group; the supervisor alone decides who stops when.
                 start_new_session=True,
             )

@@ -158,6 +158,7 @@ def services(
     rest: Rest | None = None,
     log_level: str = "INFO",
     extra: Mapping[str, str] | None = None,
+    metrics: Mapping[str, int] | None = None,
 ) -> list[Service]:
     """All services of one instance, in the order in which they are started.
 
@@ -169,6 +170,7 @@ def services(
         rest: Where REST listens, and whom it lets in.
         log_level: For all of them.
         extra: Further settings for all of them, by environment variable.
+        metrics: The ports of their own metrics, by their names; any free one where none is given.
     """
     common = {
         "ROCKETCONNECT_HOST": "127.0.0.1",
@@ -180,6 +182,8 @@ def services(
 
     def service(kind: str, port: int, name: str = "", **environment: str) -> Service:
         own = {f"ROCKETCONNECT_{key.upper()}": value for key, value in environment.items()}
+        if (own_metrics := (metrics or {}).get(name or kind)) is not None:
+            own["ROCKETCONNECT_METRICS_PORT"] = str(own_metrics)
         return Service(name or kind, kind, port, {**common, **(extra or {}), "ROCKETCONNECT_PORT": str(port), **own})
 
     spark = str(spark_classes or "")

@@ -17,6 +17,7 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy/compose/compose.yaml").
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 USER = "rocketconnect"
 UID = "10001"
+WATCH = {"prometheus", "alertmanager", "grafana"}
 
 
 def variables(service: str) -> set[str]:
@@ -75,7 +76,8 @@ def test_every_path_that_an_image_copies_is_there_and_every_package_is_copied() 
 
 
 def test_the_compose_file_runs_every_service_beside_rocketmq() -> None:
-    assert set(COMPOSE["services"]) == {*SERVICES, "namesrv", "broker", "broker-store"}
+    assert set(COMPOSE["services"]) == {*SERVICES, "namesrv", "broker", "broker-store", *WATCH}
+    assert {name for name, service in COMPOSE["services"].items() if service.get("profiles") == ["watch"]} == WATCH
     assert all(COMPOSE["services"][name]["restart"] == "unless-stopped" for name in SERVICES)
 
 
@@ -131,4 +133,47 @@ def test_what_is_mounted_from_the_checkout_is_there_and_is_only_read() -> None:
     folder = ROOT / "deploy/compose"
     for service in COMPOSE["services"].values():
         for source, _, mode in mounts(service):
-            assert source in COMPOSE["volumes"] or ((folder / source).is_file() and mode == "ro")
+            assert source in COMPOSE["volumes"] or ((folder / source).exists() and mode == "ro")
+
+
+def watching(service: str) -> dict[str, Path]:
+    """What is mounted from the checkout for one that watches, by where it is there."""
+    given = mounts(COMPOSE["services"][service])
+    return {target: ROOT / "deploy/compose" / source for source, target, _ in given if source not in COMPOSE["volumes"]}
+
+
+def flag(service: str, name: str) -> str:
+    (value,) = [word.removeprefix(f"{name}=") for word in COMPOSE["services"][service]["command"] if word.startswith(f"{name}=")]
+    return str(value)
+
+
+def test_prometheus_and_alertmanager_have_their_configuration_where_they_look_and_keep_their_data() -> None:
+    for service, option, kept in (
+        ("prometheus", "--config.file", "--storage.tsdb.path"),
+        ("alertmanager", "--config.file", "--storage.path"),
+    ):
+        path = Path(flag(service, option))
+        there = watching(service)
+        assert (there.get(str(path)) or there[str(path.parent)] / path.name).is_file()
+        assert flag(service, kept) in {target for source, target, _ in mounts(COMPOSE["services"][service]) if source == service}
+
+
+def test_prometheus_asks_and_tells_hosts_that_there_are_at_the_ports_of_their_images() -> None:
+    given = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())
+    jobs = [*given["scrape_configs"], *given["alerting"]["alertmanagers"]]
+    targets = {target for job in jobs for static in job["static_configs"] for target in static["targets"]}
+    ports = {name: set(re.findall(r"EXPOSE (.*)", stage(name))[0].split()) for name in SERVICES} | {"alertmanager": {"9093"}}
+    assert {target.partition(":")[0] for target in targets} == {*SERVICES, "alertmanager"}
+    assert all(port in ports[name] for name, _, port in (target.partition(":") for target in targets))
+
+
+def test_grafana_is_given_the_prometheus_of_the_file_and_all_dashboards() -> None:
+    given = watching("grafana")
+    (source,) = yaml.safe_load(given["/etc/grafana/provisioning/datasources/rocketconnect.yaml"].read_text())["datasources"]
+    assert (source["type"], source["url"], source["isDefault"]) == ("prometheus", "http://prometheus:9090", True)
+    (provider,) = yaml.safe_load(given["/etc/grafana/provisioning/dashboards/rocketconnect.yaml"].read_text())["providers"]
+    assert given[provider["options"]["path"]].resolve() == (ROOT / "deploy/grafana").resolve()
+
+
+def test_what_watches_is_published_on_this_machine_alone() -> None:
+    assert all(port.startswith("127.0.0.1:") for name in WATCH for port in COMPOSE["services"][name]["ports"])

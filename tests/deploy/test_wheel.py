@@ -5,6 +5,7 @@ import os
 import select
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from typing import Any
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from tests.deploy.dockerfile import ROOT
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -41,6 +44,15 @@ def test_a_service_starts_with_only_its_own_extra(install: Callable[..., str], t
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         process.terminate()
         assert process.wait(60) == 0
+
+
+@pytest.mark.slow
+def test_the_wheel_has_what_a_prometheus_of_up_is_given(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as packed:
+        inside = {name.removeprefix("rocketconnect_cli/instance/prometheus/"): packed.read(name) for name in packed.namelist()}
+    given = ROOT / "deploy/prometheus"
+    for path in (given / "prometheus.yml", *(given / "rules").iterdir()):
+        assert inside[str(path.relative_to(given))] == path.read_bytes()
 
 
 @pytest.mark.slow

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psutil
 import pytest
 
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
+from rocketconnect_cli.instance import topology
 from rocketconnect_cli.states import counter, get_state, wait_for, whole
 from rocketconnect_kit.tethered import tethered
 from rocketmq_remoting import Client
@@ -167,6 +169,29 @@ def test_an_existing_rocketmq_carries_a_pipeline_and_is_left_running(tmp_path: P
     assert up.end(signal.SIGINT)[:2] == (0, [])
     with Client(rocketmq.name_server, timeout=60) as client:
         assert sum(client.max_offset(queue) for queue in client.queues("existing")) == 3
+
+
+@pytest.mark.slow
+def test_a_prometheus_watches_it_with_the_rules_keeps_its_data_and_ends_with_it(
+    tmp_path: Path, start: Start, rocketmq: RocketMQ
+) -> None:
+    for _ in range(2):
+        up = start(tmp_path / "data", "--rest-port", "0", "--watch", "--namesrv", rocketmq.name_server)
+        ready = up.ready()
+
+        def ask(path: str, query: str = "", address: str = ready["prometheus"]) -> Any:
+            answer = httpx.get(f"{address}/api/v1/{path}", params={"query": query}, timeout=10)
+            return answer.raise_for_status().json()["data"]
+
+        # After a restart, too: no process is taken for another one.
+        wait_until(lambda: len(ask("query", "up == 1")["result"]) == 7)
+        services = {each["metric"].get("service", "exporter") for each in ask("query", "up")["result"]}
+        assert services == set(topology.SERVICES)
+        assert sum(len(group["rules"]) for group in ask("rules")["groups"]) > 20
+        wait_until(lambda: bool(ask("query", 'rocketconnect_workers{state="alive"} == 1')["result"]))
+        assert up.end(signal.SIGINT)[:2] == (0, [])
+        assert (tmp_path / "data/prometheus/data").is_dir()
+    assert json.loads((tmp_path / "data/ports.json").read_text())["prometheus"] == int(ready["prometheus"].rpartition(":")[2])
 
 
 @pytest.mark.slow
