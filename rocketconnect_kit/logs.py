@@ -20,6 +20,7 @@ _OWN = ("time", "level", "logger", "message", "exception")
 """Names in JSON that no field of a record takes."""
 
 _always: dict[str, object] = {}
+_asked: Callable[[], Mapping[str, object]] = dict
 
 
 class Logger:
@@ -67,6 +68,12 @@ def say_always(**fields: object) -> None:
     _always.update(fields)
 
 
+def ask_always(source: Callable[[], Mapping[str, object]]) -> None:
+    """Have each line say what this gives for the thread that logs it; in the place of what was asked before."""
+    global _asked  # noqa: PLW0603 - as the module logging: one for the process
+    _asked = source
+
+
 def pass_on(
     logger: str, level: int, message: str, /, *, created: float | None = None, exception: str = "", **fields: object
 ) -> None:
@@ -108,7 +115,7 @@ class _Formatter(logging.Formatter):
 
     def fields(self, record: logging.LogRecord) -> dict[str, Any]:
         """What a record says besides event, level, time and traceback, without secrets."""
-        return redact({"service": self._service, **_always, **getattr(record, "fields", {})})
+        return redact({"service": self._service, **_always, **_asked(), **getattr(record, "fields", {})})
 
     def traceback(self, record: logging.LogRecord) -> str:
         """The traceback, without the values of local variables, which may be secret; empty when there is none."""

@@ -271,6 +271,7 @@ def _endpoints(settings: ExecutorSettings) -> Endpoints:
         send_deadline=settings.send_deadline_seconds,
         rocketmq=rocketmq,
         limits=limits,
+        trace_records=settings.trace_records,
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rocketconnect_kit import tracing
 from rocketconnect_kit.sealing import Keys
 from rocketconnect_kit.settings import RocketMQSettings, pem_file, setting
 from rocketconnect_sdk.permissions.dead_letter_topics import USUAL
@@ -142,6 +143,9 @@ class ExecutorSettings(RocketMQSettings):
         "a TOML file of records and bytes a second by names of connectors, for all tasks of one; none: no quotas",
         check=_quotas,
     )
+    trace_records: float = setting(
+        0.0, "records a second of each source task that are traced on their way, where OTEL_* says where to; 0: none", ge=0, le=100
+    )
     plugin_seconds: float = setting(30.0, "how long a plugin may take to check or plan; then its process is ended", gt=0, le=600)
     cleanup_seconds: float = setting(
         3600.0, "how long after its deletion a plugin that can't clean up behind a connector is called again", gt=0, le=30 * 86400
@@ -159,6 +163,8 @@ class ExecutorSettings(RocketMQSettings):
         yield from super().conflicts()
         if missing := [f"--{name.replace('_', '-')}" for name in _NEEDED if not getattr(self, name)]:
             yield f"{', '.join(missing)} must be given: the executor needs them to do its work"
+        if self.trace_records and not tracing.is_wanted():
+            yield "--trace-records is given, and nothing says where traces go: set OTEL_EXPORTER_OTLP_ENDPOINT"
         token_file = str(self.vault_token_file or "")
         yield from vault_conflicts(self.vault_address, token_file, self.vault_mounts, self.vault_paths)
 

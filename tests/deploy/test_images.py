@@ -43,7 +43,7 @@ def mounts(service: Mapping[str, Any]) -> list[list[str]]:
 def test_every_service_has_a_target_with_its_extra_that_runs_as_an_ordinary_user(service: str) -> None:
     text = stage(service)
     # One form for all, of which some are run below.
-    extras = "executor,object-store" if service == "executor" else service
+    extras = "executor,object-store,otel" if service == "executor" else f"{service},otel"
     assert command(service, "pip install") == f"""pip install -c /constraints.txt "$(ls /wheels/*.whl)[{extras}]\""""
     assert f'ENTRYPOINT ["rocketconnect", "serve", "{service}"]' in text
     # By its number: Kubernetes cannot tell from a name that it is not root.

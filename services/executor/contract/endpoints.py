@@ -45,6 +45,7 @@ class Endpoints:
         send_deadline: Seconds that a send may take at most; a new owner waits as long before it looks into the topic.
         rocketmq: How RocketMQ lets us in.
         limits: What a task has for its end.
+        trace_records: How many messages a second a source traces; 0: nothing is traced, by no task.
     """
 
     name_servers: str
@@ -57,3 +58,4 @@ class Endpoints:
     send_deadline: float = 2.0
     rocketmq: RocketMQAccess = RocketMQAccess()
     limits: StopLimits = field(default_factory=lambda: StopLimits.within(EXECUTOR_SECONDS))
+    trace_records: float = 0.0

@@ -32,6 +32,7 @@ from services.executor.contract.answers import (
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.questions import Question
+from services.executor.contract.spans import Span
 from services.executor.contract.task import Outcome, State
 
 LINE_LIMIT = 64 << 20
@@ -132,6 +133,8 @@ class TaskPulse(msgspec.Struct, frozen=True):
     logs: list[LogLine] = []
     asks_for_plan: bool = False
     """It has asked for a new plan since the last pulse."""
+    spans: list[Span] = []
+    """Of traced records, since the last pulse."""
 
 
 class Pulse(msgspec.Struct, tag=True, frozen=True):

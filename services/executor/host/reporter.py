@@ -4,14 +4,20 @@ import threading
 import time
 from collections import deque
 
+import msgspec
+
 from rocketconnect_sdk.wording.counts import counted
 from services.executor.contract.messages import LogLine, TaskPulse
 from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.spans import Span
 from services.executor.contract.task import State
 from services.executor.secrets.resolving import hide
 
 LOG_LINES = 500
 """Lines kept between two pulses; older ones are dropped, and counted."""
+
+SPANS = 500
+"""Steps of traced records kept between two pulses; older ones are dropped."""
 
 MESSAGE_CHARACTERS = 16_384
 """Longer messages and traces are cut."""
@@ -42,6 +48,7 @@ class TaskReporter:
         self._logs: deque[LogLine] = deque()
         self._dropped = 0
         self._asks_for_plan = False
+        self._spans: deque[Span] = deque(maxlen=SPANS)
 
     def state(self, state: State, trace: str = "") -> None:
         """See Reporter.state."""
@@ -76,6 +83,12 @@ class TaskReporter:
             self._logs.append(line)
         self._changed.set()
 
+    def span(self, span: Span) -> None:
+        """See Reporter.span."""
+        said = {name: shown(value) if isinstance(value, str) else value for name, value in span.attributes.items()}
+        with self._lock:
+            self._spans.append(msgspec.structs.replace(span, attributes=said, error=shown(span.error)))
+
     def ask_for_plan(self) -> None:
         """See Reporter.ask_for_plan."""
         with self._lock:
@@ -91,6 +104,8 @@ class TaskReporter:
                 logs.insert(0, LogLine(logs[0].time, "WARNING", told))
             self._logs.clear()
             self._dropped = 0
+            spans = list(self._spans)
+            self._spans.clear()
             asks_for_plan, self._asks_for_plan = self._asks_for_plan, False
             return TaskPulse(
                 run=self._run,
@@ -102,6 +117,7 @@ class TaskReporter:
                 metrics=self.metrics,
                 logs=logs,
                 asks_for_plan=asks_for_plan,
+                spans=spans,
             )
 
 

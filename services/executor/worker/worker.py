@@ -24,6 +24,7 @@ from services.executor.worker.defect import end_broken
 from services.executor.worker.lifecycle import Direct, Effect, Ended, Forget, Kill, Lifecycle, Policy, Release, Restarting, Start
 from services.executor.worker.membership import FENCED, Identity, Membership
 from services.executor.worker.plan_requests import PlanRequests
+from services.executor.worker.record_spans import export
 from services.executor.worker.reports import Reports
 
 if TYPE_CHECKING:
@@ -154,6 +155,8 @@ class Worker:
             self._see(assigned, pulse)
             if pulse.asks_for_plan:
                 self._plan_requests.add(assigned)
+        for span in pulse.spans:
+            export(span)
 
     def on_ended(self, run: int, outcome: Outcome) -> None:
         """A run is over."""

@@ -36,6 +36,15 @@ def test_what_belongs_together_for_rocketmq_is_given_together() -> None:
         ExecutorSettings(**NEEDED, rocketmq_tls=True, rocketmq_tls_ca=Path("/nowhere/ca.pem"))
 
 
+def test_records_are_traced_only_where_something_says_where_traces_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OTEL_TRACES_EXPORTER", raising=False)
+    monkeypatch.delenv("OTEL_EXPORTER_OTLP_ENDPOINT", raising=False)
+    with pytest.raises(ValueError, match="set OTEL_EXPORTER_OTLP_ENDPOINT"):
+        ExecutorSettings(**NEEDED, trace_records=1.0)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
+    assert ExecutorSettings(**NEEDED, trace_records=1.0).trace_records == 1.0
+
+
 def test_labels_are_read() -> None:
     assert parse_labels(" spark=3.5, zone = a,") == {"spark": "3.5", "zone": "a"}
     with pytest.raises(ValueError, match="write name=value"):

@@ -10,6 +10,7 @@ from rocketconnect_sdk.record import Offset, Position, Rejected, SinkBatch, Sour
 from rocketconnect_sdk.sink import QueuePosition, RecordSinkTask, SourceMark
 from rocketconnect_sdk.source import SourceTask
 from services.executor.contract.task import Outcome, State
+from services.executor.runtime.direct.traces import DirectTraces
 from services.executor.runtime.errors.attempts import FENCED, Stopped
 from services.executor.runtime.errors.failure import Failure, place_of
 from services.executor.runtime.errors.outcomes import failed
@@ -53,6 +54,7 @@ class DirectRun:
         self._engine = NativeEngine(sink, f"{runtime.spec.connector}-{runtime.spec.task}-{runtime.spec.epoch}", headers=True)
         self._committer = Committer(runtime.positions, _COMMIT_SECONDS, runtime.control.wake, self._stored)
         self._limit = runtime.limit()
+        self._traces = DirectTraces.of(runtime)
         context.batch_records, context.batch_bytes = self._limit.piece(context.batch_records, context.batch_bytes)
         self._opened = Opened({}, 0.0, clean=True, incarnation=0)
         self._positions: dict[str, QueuePosition] = {}
@@ -129,7 +131,10 @@ class DirectRun:
         try:
             self._kept_alive.keep()
             if not paused and not self._limit.delay() and not self._source.finished:
+                began = self._traces.now() if self._traces is not None else 0
                 batches = self._runtime.attempts.insist("reading from the source", self._kept_alive.poll)
+                if self._traces is not None:
+                    self._traces.polled(began)
                 self._copy_each(batches)
         except (Stopped, Fenced):
             return
@@ -214,13 +219,18 @@ class DirectRun:
             with ready:
                 return self._engine.write([part], commit, ready)
 
+        began = self._traces.now() if self._traces is not None else 0
         refused: Sequence[BadRecord] = ()
         if commit.after != commit.before:
             try:
                 refused = self._runtime.attempts.insist("writing to the sink", write, drain=self._runtime.endpoints.limits.drain)
-            except BaseException:
+            except BaseException as error:
                 self._engine.give_up()
+                if self._traces is not None:
+                    self._traces.copied(batch, began, str(error) or type(error).__name__)
                 raise
+        if self._traces is not None:
+            self._traces.copied(batch, began)
         if part.until > before.until or part.marks:
             self._positions[name] = commit.after[name]
             if batch.resume is None:

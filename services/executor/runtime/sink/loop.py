@@ -29,6 +29,7 @@ from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import marks_before
 from services.executor.runtime.sink.reader import SinkReader
 from services.executor.runtime.sink.refusals import Refused, Stop, Stopping, before, first_refused
+from services.executor.runtime.sink.traces import SinkTraces
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task_runtime import TaskRuntime
 
@@ -49,6 +50,7 @@ class Started:
         share: The queues of the task.
         positions: Where each of them is begun.
         group: The consumer group that shows how far they are read.
+        traces: Follows traced messages; None: nothing is traced.
     """
 
     runtime: TaskRuntime
@@ -59,6 +61,7 @@ class Started:
     share: SinkQueues
     positions: Mapping[MessageQueue, QueuePosition]
     group: str
+    traces: SinkTraces | None = None
 
 
 class SinkRun:
@@ -72,6 +75,7 @@ class SinkRun:
         self._batcher = batcher
         self._dead_letters = started.dead_letters
         self._share = started.share
+        self._traces = started.traces
         self._control = runtime.control
         self._limits = runtime.endpoints.limits
         self._metrics = runtime.reporter.metrics
@@ -168,13 +172,18 @@ class SinkRun:
         commit = commit_of(self._runtime.spec, self._positions, parts)
         bad = [record for part in parts for record in part.bad]
         ready = self._gate(bad)
+        began = self._traces.now() if self._traces is not None else 0
         refused: Sequence[BadRecord] = ()
         if commit.after != commit.before:
             try:
                 refused = self._insist(parts, commit, ready)
-            except BaseException:
+            except BaseException as error:
                 self._engine.give_up()
+                if self._traces is not None and not isinstance(error, Refused):
+                    self._traces.written(parts, began, str(error) or type(error).__name__)
                 raise
+        if self._traces is not None:
+            self._traces.written(parts, began)
         self._positions.update(commit.after)
         self._written(parts, commit)
         self._count(parts, commit.rows, refused)

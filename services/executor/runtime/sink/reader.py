@@ -26,6 +26,7 @@ from services.executor.runtime.sink.dropping import Dropping, why
 from services.executor.runtime.sink.duplicates import LeftOut, select
 from services.executor.runtime.sink.ends import Ends
 from services.executor.runtime.sink.positions import merged
+from services.executor.runtime.sink.traces import SinkTraces
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.rate import RateLimit
 
@@ -81,6 +82,7 @@ class SinkReader:
         log: For people: (level, message).
         attempts: How long a conversion is tried again.
         buffer_bytes: What all streams hold ahead together, about; of each queue 32 KiB, or one answer, in any case.
+        traces: Follows traced messages; None: nothing is traced.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class SinkReader:
         log: Callable[[str, str], None],
         attempts: Attempts,
         buffer_bytes: int,
+        traces: SinkTraces | None = None,
     ) -> None:
         self._client = client
         self._connector = connector
@@ -110,6 +113,7 @@ class SinkReader:
         self._skip_gaps = skip_gaps
         self._log = log
         self._attempts = attempts
+        self._traces = traces
         self._arrived = threading.Event()
         self._closed = False
         self._reading = {
@@ -289,10 +293,14 @@ class SinkReader:
 
     def _take_of_topic(self, reading: _Reading, batch: DecodedBatch) -> None:
         kept, moved, left_out = select(batch.raw_properties, reading.marks)
+        traced = self._traces.pulled(batch, kept) if self._traces is not None else ()
         parts = self._decoder.decode(batch, kept, reading.position, moved, time.monotonic(), reading.marks)
         self._limit.take(sum(part.read for part in parts), sum(map(len, batch.bodies)))
         for part in parts:
             self._finish(part)
+        if self._traces is not None and traced:
+            self._traces.converted(traced, parts)
+        for part in parts:
             self._put(part)
         reading.marks = merged(reading.marks, moved)
         reading.position, reading.stored_ms = parts[-1].until, parts[-1].stored_ms

@@ -30,6 +30,7 @@ from services.executor.runtime.sink.query.start import begin_query
 from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import messages
 from services.executor.runtime.sink.reader import SinkReader
+from services.executor.runtime.sink.traces import SinkTraces
 from services.executor.runtime.task_runtime import TaskRuntime
 
 
@@ -58,6 +59,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     batcher = Batcher(policy, limits, engine.gather_seconds, topics_apart=isinstance(task, ByTopic))
     group = config["task.group.id"] or f"connect-{runtime.spec.connector}"
     key, value = runtime.converters()
+    traces = SinkTraces.of(runtime)
     reader = SinkReader(
         runtime.client,
         runtime.spec.connector,
@@ -72,6 +74,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
         log=runtime.reporter.log,
         attempts=runtime.attempts,
         buffer_bytes=limits.buffer_bytes,
+        traces=traces,
     )
     origin = InQueue(clusters(runtime, {queue.topic for queue in (*queues, *replayed)}) if dead else {})
     letters = SinkDeadLetters(
@@ -81,7 +84,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
         begin_query(runtime, engine, positions, in_sink, [*queues, *share.absent])
     runtime.attempts.beginning = False
     run = BufferedRun if isinstance(engine, BufferedEngine) else SinkRun
-    return run(Started(runtime, engine, reader, batcher, letters, share, positions, group))
+    return run(Started(runtime, engine, reader, batcher, letters, share, positions, group, traces))
 
 
 def _positions(

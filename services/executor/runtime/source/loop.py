@@ -75,11 +75,9 @@ class SourceRun:
     ) -> None:
         self._runtime = runtime
         self._task = task
-        self._found = found
-        self._row = row
+        self._found, self._row = found, row
         self._topics = topics
-        self._control = runtime.control
-        self._policy = runtime.policy
+        self._control, self._policy = runtime.control, runtime.policy
         self._metrics = runtime.reporter.metrics
         self._meter = Meter(runtime.reporter, time.monotonic())
         self._queue_map = queues
@@ -242,6 +240,8 @@ class SourceRun:
             self._progress.read(encoded.batch)
             if not encoded.pieces:
                 self._runtime.reporter.progress()
+        if (traces := self._reading.traces) is not None:
+            traces.take(encoded.pieces)
         for piece in encoded.pieces:
             self._route(piece)
 
@@ -258,6 +258,8 @@ class SourceRun:
             self._sender.add(piece.part(skip, len(piece)))
 
     def _confirmed(self, piece: Piece, floor: int | None, end: int) -> None:
+        if (traces := self._reading.traces) is not None:
+            traces.confirmed(piece, end)
         self._metrics.dead_letters += piece.records if piece.dead else 0
         sent = (0, 0) if piece.dead else (piece.records, piece.values)
         self._settled(piece, floor, end, *sent)

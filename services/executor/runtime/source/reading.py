@@ -9,6 +9,7 @@ from rocketconnect_sdk.source import SourceTask
 from services.executor.runtime.source.resuming import check_resume
 from services.executor.runtime.source.takeover import Found
 from services.executor.runtime.source.time_left import TimeLeft
+from services.executor.runtime.source.traces import SourceTraces
 from services.executor.runtime.task.keep_alive import KeptAlive
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
@@ -31,6 +32,7 @@ class Reading:
     Attributes:
         trouble: What keeps it from reading on; empty: nothing.
         quiet: The last poll gave no record.
+        traces: Chooses records that are traced; None: none is, which is decided once.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Reading:
     ) -> None:
         self.trouble = ""
         self.quiet = False
+        self.traces = SourceTraces.of(runtime)
         self._runtime = runtime
         self._task = task
         self._found = found
@@ -75,7 +78,10 @@ class Reading:
         Raises:
             SystemAway, RetriableError, PermanentError: see SourceTask.poll.
         """
+        began = self.traces.now() if self.traces is not None else 0
         batches = [batch for batch in self._kept_alive.poll() if len(batch) or batch.end]
+        if self.traces is not None:
+            self.traces.polled(began)
         self.measure()
         for batch in batches:
             if batch.resume is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.spans import Span
 from services.executor.contract.task import State
 
 
@@ -31,3 +32,6 @@ class Reporter(Protocol):
 
     def log(self, level: str, message: str) -> None:
         """A line for people: level is INFO, WARNING or ERROR; without secrets."""
+
+    def span(self, span: Span) -> None:
+        """A step of a traced record."""

@@ -4,9 +4,11 @@ import os
 import threading
 import time
 
-from services.executor.contract.messages import Pulse, encode
+from services.executor.contract.messages import Pulse, decode_event, encode
+from services.executor.contract.spans import Context, Span
 from services.executor.contract.task import State
-from services.executor.host.reporter import TaskReporter
+from services.executor.host.reporter import SPANS, TaskReporter
+from services.executor.secrets.resolving import remember
 
 
 def lines(reporter: TaskReporter) -> list[tuple[str, str]]:
@@ -58,3 +60,19 @@ def test_a_request_for_a_new_plan_is_told_at_once_and_once() -> None:
     reporter.ask_for_plan()
     assert changed.is_set()
     assert [reporter.pulse().asks_for_plan for _ in range(2)] == [True, False]
+
+
+def test_steps_of_traced_records_are_told_once_without_secrets_and_no_more_than_fit() -> None:
+    remember("tr0ub4dor")
+    reporter = TaskReporter(1, threading.Event())
+    attributes: dict[str, str | int] = {"place": os.fsdecode(b"tr0ub4dor/caf\xe9.txt"), "task": 0}
+    for number in range(SPANS + 1):
+        reporter.span(Span(Context("a" * 32, "b" * 16), "", "write", "INTERNAL", number, number, attributes, "no tr0ub4dor"))
+    pulse = reporter.pulse()
+    text = encode(Pulse([pulse]))
+    assert b"tr0ub4dor" not in text
+    told = decode_event(text.strip())
+    assert isinstance(told, Pulse)
+    assert [span.start for span in told.tasks[0].spans] == list(range(1, SPANS + 1))
+    assert told.tasks[0].spans[0].context == Context("a" * 32, "b" * 16)
+    assert reporter.pulse().spans == []

@@ -26,6 +26,7 @@ from rocketmq_remoting.model import Message, MessageQueue
 from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.contract.endpoints import Endpoints, RocketMQAccess
 from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.spans import Span
 from services.executor.contract.stop_limits import EXECUTOR_SECONDS, StopLimits
 from services.executor.contract.task import Kind, Outcome, State, TaskSpec
 from services.executor.runtime.run import run_task
@@ -103,6 +104,7 @@ class RecordingReporter:
         self.metrics = TaskMetrics()
         self.states: list[tuple[State, str]] = []
         self.logs: list[tuple[str, str]] = []
+        self.spans: list[Span] = []
         self.has_work = False
         self.plans_asked = 0
         self._changed = threading.Condition()
@@ -127,6 +129,11 @@ class RecordingReporter:
 
     def log(self, level: str, message: str) -> None:
         self.logs.append((level, message))
+
+    def span(self, span: Span) -> None:
+        with self._changed:
+            self.spans.append(span)
+            self._changed.notify_all()
 
     def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         deadline = time.monotonic() + seconds
@@ -234,6 +241,7 @@ class Tasks:
         settled: bool = False,
         send_deadline: float = 0.2,
         stop_seconds: float = EXECUTOR_SECONDS,
+        trace_records: float = 0.0,
     ) -> Running:
         spec = replace(self.spec(kind, config, epoch, task, tasks, name, generation, revision), settled=settled)
         if task_config:
@@ -247,6 +255,7 @@ class Tasks:
             send_deadline=send_deadline,
             rocketmq=self.rocketmq,
             limits=StopLimits.within(stop_seconds),
+            trace_records=trace_records,
         )
 
         def run() -> None:

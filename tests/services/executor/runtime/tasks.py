@@ -12,6 +12,7 @@ import threading
 from rocketconnect_kit.clock import boot_seconds
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.spans import Span
 from services.executor.contract.task import Kind, State, TaskSpec
 from services.executor.runtime.run import run_task
 from services.executor.runtime.task.control import Asked, TaskControl
@@ -38,6 +39,9 @@ class PrintingReporter:
 
     def ask_for_plan(self) -> None:
         say(asks_for_plan=True)
+
+    def span(self, span: Span) -> None:
+        say(span=span.name)
 
     def log(self, level: str, message: str) -> None:
         say(log=level, message=message)

@@ -60,6 +60,7 @@ class Part:
         topic: Of which the messages are, see ByTopic.of_topic.
         first_ms: The source's time of its first record, milliseconds since 1970; None: not known. See source_ms.
         last_ms: That of its last record.
+        traced: Those of them that are traced.
     """
 
     queue: str
@@ -78,6 +79,7 @@ class Part:
     topic: str = ""
     first_ms: int | None = None
     last_ms: int | None = None
+    traced: Sequence[Any] = ()
 
     @property
     def held_bytes(self) -> int:

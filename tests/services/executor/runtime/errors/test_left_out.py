@@ -2,6 +2,7 @@
 
 from rocketconnect_sdk.stages import Stage
 from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.spans import Span
 from services.executor.contract.task import State
 from services.executor.runtime.errors.failure import Failure, place_of
 from services.executor.runtime.errors.left_out import leave_out
@@ -24,6 +25,8 @@ class Told:
     def work(self, has_work: bool) -> None: ...
 
     def ask_for_plan(self) -> None: ...
+
+    def span(self, span: Span) -> None: ...
 
     def log(self, level: str, message: str) -> None:
         self.logged.append(f"{level}: {message}")

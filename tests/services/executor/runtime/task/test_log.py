@@ -5,6 +5,7 @@ import logging
 import pytest
 
 from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.spans import Span
 from services.executor.contract.task import State
 from services.executor.runtime.task.log import task_log
 from services.executor.secrets.resolving import remember
@@ -25,6 +26,8 @@ class Told:
     def work(self, has_work: bool) -> None: ...
 
     def ask_for_plan(self) -> None: ...
+
+    def span(self, span: Span) -> None: ...
 
     def log(self, level: str, message: str) -> None:
         self.lines.append((level, message))
