@@ -11,7 +11,7 @@ from rocketconnect_kit import tracing
 from rocketconnect_kit.errors import FailedPrecondition
 from tests.rocketconnect_kit.collector import collecting, said_of
 
-_SENDS = """
+SENDS = """
 import json, os, sys
 from rocketconnect_kit import logs, tracing
 logs.configure("executor", "INFO", "json")
@@ -35,7 +35,7 @@ sys.exit(any(name.startswith("opentelemetry") for name in sys.modules))
 """
 
 
-def _run(program: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+def run(program: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     kept = {name: value for name, value in os.environ.items() if not name.startswith("OTEL_")}
     command = [sys.executable, "-c", program]
     return subprocess.run(command, env={**kept, **environment}, capture_output=True, text=True, timeout=60, check=False)
@@ -44,7 +44,7 @@ def _run(program: str, **environment: str) -> "subprocess.CompletedProcess[str]"
 def test_calls_and_what_other_processes_told_reach_a_collector_and_logs_name_the_call() -> None:
     with collecting() as collector:
         told = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{collector.address}", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=s3cr3t"}
-        ended = _run(_SENDS, **told)
+        ended = run(SENDS, **told)
         assert ended.returncode == 0, ended.stderr
         spans = collector.wait_for("a call", "send t", "read c")
         assert collector.services == {"rocketconnect-executor"}
@@ -64,7 +64,7 @@ def test_calls_and_what_other_processes_told_reach_a_collector_and_logs_name_the
     "environment", [{}, {"OTEL_TRACES_EXPORTER": "none"}, {"OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "otlp"}]
 )
 def test_without_a_wish_for_traces_nothing_of_opentelemetry_is_loaded(environment: dict[str, str]) -> None:
-    ended = _run(_OFF, **environment)
+    ended = run(_OFF, **environment)
     assert ended.returncode == 0, ended.stderr
 
 
