@@ -73,16 +73,14 @@ class SourceRun:
         queues: SourceQueues,
         tails: LostTails,
     ) -> None:
-        self._runtime = runtime
-        self._task = task
+        self._runtime, self._task = runtime, task
         self._found, self._row = found, row
         self._topics = topics
         self._control, self._policy = runtime.control, runtime.policy
         self._metrics = runtime.reporter.metrics
         self._meter = Meter(runtime.reporter, time.monotonic())
         self._queue_map = queues
-        self._tails = tails
-        self._map = dict(queues.known)
+        self._tails, self._map = tails, dict(queues.known)
         config = runtime.config
         self._buffer_bytes: int = config["buffer.bytes"]
         self._limit = runtime.limit()
