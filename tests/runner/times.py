@@ -1,8 +1,8 @@
 """What each test costs: measured always, shown when asked for.
 
 `--times FILE` writes a table of all tests, and names the slowest files at the end. At the end of a run of the whole fast tier, or
-with `--budgets`, what each folder used stands beside its budget (tests/budgets.toml). To be over a budget does not make a run red,
-as machines differ: it is seen, and argued about.
+with `--budgets`, what each folder used stands beside its budget (tests/budgets.toml), and which tests used most. To be over a
+budget does not make a run red, as machines differ: it is seen, and argued about.
 
 Processor time is that of the process that runs the tests and of its children that have ended; a server that outlives a test is
 counted where it ends.
@@ -27,6 +27,7 @@ from tests.runner.spent.costs import Cost, written
 _PROPERTY = "rocketconnect-cost"
 _AROUND = "rocketconnect-around"
 _SLOWEST = 10
+_COSTLIEST = 60
 _FAST = "not slow"
 
 
@@ -123,6 +124,10 @@ class _Table:
         around = {"around the tests: to start, to collect, to report": self.around, "RocketMQ of all workers": shared}
         for line in budgets.table(used, given, around):
             terminal.write_line(line.text, red=line.is_over, bold=line.is_over)
+        terminal.section("the costliest tests: processor seconds, seconds")
+        fast = {nodeid: cost for nodeid, cost in self._costs.items() if not cost.slow}
+        for nodeid, cost in sorted(fast.items(), key=lambda item: -item[1].processor)[:_COSTLIEST]:
+            terminal.write_line(f"{cost.processor:8.1f} {cost.seconds:8.1f}  {nodeid}")
 
 
 def _processor_seconds(*of: int) -> float:

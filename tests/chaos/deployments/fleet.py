@@ -21,6 +21,7 @@ from tests.chaos.network import Network, Proxy
 from tests.servers.postgres import Postgres
 
 START_SECONDS = 240
+GIVES_UP = 5
 POSTGRES = "postgres"
 SERVICES = "services"
 BROKERS = "brokers"
@@ -167,6 +168,8 @@ class Fleet:
         services, brokers = self._network.addresses[SERVICES], self._network.addresses[BROKERS]
         return {
             "ROCKETCONNECT_HOST": self._network.addresses[name],
+            # Its network has nobody else in it.
+            "ROCKETCONNECT_INSECURE": "true",
             "ROCKETCONNECT_NAME_SERVER": f"{brokers}:{self._rocketmq.name_server.rpartition(':')[2]}",
             **{
                 f"ROCKETCONNECT_{kind.upper()}_ADDRESS": ",".join(f"{services}:{port}" for port in listed)
@@ -193,6 +196,10 @@ class Fleet:
             for process in self.processes.values():
                 if process.starts:
                     process.revive(time.monotonic())
+                if process.failures == GIVES_UP:
+                    last = self._logs.joinpath(f"{process.name}.log").read_text(encoding="utf-8").rstrip().rpartition("\n")[2]
+                    msg = f"{process.name} has ended {GIVES_UP} times: {last}"
+                    raise NotReady(msg)
             time.sleep(0.2)
 
     def _broker_is_known(self) -> bool:
