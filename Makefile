@@ -53,6 +53,11 @@ test-changed: setup-tests ## Run the tests, fast and slow, that the changes sinc
 test-slice: setup-tests ## Run slow tests for some minutes, other ones with each commit (SECONDS=480 KEY=word)
 	@$(PYTEST) -m slow --slow-slice $(or $(SECONDS),480) --slow-key $(or $(KEY),$$(git rev-parse HEAD)) $(ARGS)
 
+.PHONY: deploy-check
+deploy-check: setup-tests ## Build the images and run the compose file with podman, and break it (as root; some minutes)
+	@scripts/setup --for-containers
+	@$(VENV)/python -m pytest -n0 --hang-limit 2400 tests/deploy $(ARGS)
+
 .PHONY: ci
 ci: ## Do what CI does: a clone of HEAD, .ci/run in it, and nothing left behind (ARGS=--chroot: in an empty Debian)
 	@scripts/ci $(ARGS)

@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import signal
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -32,6 +33,8 @@ Check = Callable[[], Awaitable[None]]
 HEALTH_SECONDS = 2.0
 """How often dependencies are checked, and how long a check may take."""
 
+# A round takes two of these when a dependency says nothing.
+_SILENT_ROUNDS = 5
 _SERVING, _NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.HealthCheckResponse.NOT_SERVING
 
 _log = logs.get_logger(__name__)
@@ -101,7 +104,8 @@ async def serve(
         address = f"{settings.host}:{port}"
         gate.address = signed_for(address)
         resources.show(settings)
-        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
+        looks = _Looks()
+        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port, looks.unwell)
     except (OSError, RuntimeError, ServiceError) as error:
         _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)
         return 1
@@ -118,7 +122,7 @@ async def serve(
         await servicer.set(name, _SERVING if does else _NOT_SERVING)
 
     try:
-        async with _checking(servicer, health or {}), _taking_part(election, takes_calls) as elected:
+        async with _checking(servicer, health or {}, looks), _taking_part(election, takes_calls) as elected:
             await server.start()
             for start in on_start:
                 start(address)
@@ -306,8 +310,23 @@ async def _stop(
     return 0
 
 
+class _Looks:
+    """What the last round of checks has found. Read on other threads."""
+
+    def __init__(self) -> None:
+        self.failing: Mapping[str, str] = {"service": "is starting"}
+        self.at = time.monotonic()
+
+    def unwell(self) -> str:
+        """Why the service can't do its work; empty: it can."""
+        silent = time.monotonic() - self.at
+        if silent > _SILENT_ROUNDS * HEALTH_SECONDS:
+            return f"the process has looked after itself last {silent:.0f} s ago: it hangs, or has too little of a processor"
+        return "; ".join(f"{name}: {cause}" for name, cause in self.failing.items())
+
+
 @asynccontextmanager
-async def _checking(servicer: grpc_health.aio.HealthServicer, checks: Mapping[str, Check]) -> AsyncIterator[None]:
+async def _checking(servicer: grpc_health.aio.HealthServicer, checks: Mapping[str, Check], looks: _Looks) -> AsyncIterator[None]:
     """Keep the health of the server true to the checks for as long as the block runs; the first round is done before it."""
     failing: dict[str, str] = {}
 
@@ -320,6 +339,7 @@ async def _checking(servicer: grpc_health.aio.HealthServicer, checks: Mapping[st
             elif name not in failing:
                 failing[name] = result
                 _log.warning("dependency does not answer", dependency=name, cause=result)
+        looks.failing, looks.at = dict(failing), time.monotonic()
         await servicer.set("", _NOT_SERVING if failing else _SERVING)
 
     async def rounds() -> None:

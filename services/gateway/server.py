@@ -6,6 +6,7 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import uvicorn
 
@@ -28,6 +29,7 @@ from services.gateway.routing import RouteTable
 from services.gateway.settings import GatewaySettings, listed
 
 _log = logs.get_logger(__name__)
+_UNWELL_SECONDS = 3.0
 
 
 async def run(settings: GatewaySettings) -> int:
@@ -40,15 +42,16 @@ async def run(settings: GatewaySettings) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, signals.put_nowait, int(number))
+    backends = Backends(settings, read_seconds=settings.read_seconds, write_seconds=settings.call_seconds)
     try:
         end_tracing = tracing.start("gateway")
         listener = _listen(settings.host, settings.port)
         resources.show(settings)
-        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port)
+        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port, partial(_unwell, loop, backends))
     except (OSError, ServiceError) as error:
         _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)
+        await backends.close()
         return 1
-    backends = Backends(settings, read_seconds=settings.read_seconds, write_seconds=settings.call_seconds)
     try:
         server = _Server(_configuration(gateway(settings, backends), settings))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
@@ -63,6 +66,17 @@ async def run(settings: GatewaySettings) -> int:
             end_tracing()
     _log.info("stopped")
     return code
+
+
+def _unwell(loop: asyncio.AbstractEventLoop, backends: Backends) -> str:
+    """Which services are not well; empty: none. Asked on another thread."""
+    asked = asyncio.run_coroutine_threadsafe(backends.health(), loop)
+    try:
+        said = asked.result(_UNWELL_SECONDS)
+    except TimeoutError:
+        asked.cancel()
+        return f"the gateway has not answered in {_UNWELL_SECONDS:g} s"
+    return "; ".join(f"{service}: {state}" for service, state in said.items() if state != "SERVING")
 
 
 def gateway(settings: GatewaySettings, backends: Backends) -> Gateway:

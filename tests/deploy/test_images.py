@@ -1,9 +1,9 @@
-"""The images and the compose file, as far as they can be checked without a Docker engine: their commands run here."""
+"""The images and the compose file, as far as they can be read; tests/deploy/containers builds and runs them."""
 
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rocketconnect_cli.instance.topology import SERVICES, STORES
-from tests.deploy.dockerfile import ROOT, TEXT, command, commands, stage
+from tests.deploy.dockerfile import ROOT, SOURCES, command, commands, stage
 
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy/compose/compose.yaml").read_text())
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
@@ -41,10 +41,10 @@ def mounts(service: Mapping[str, Any]) -> list[list[str]]:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_service_has_a_target_with_its_extra_that_runs_as_an_ordinary_user(service: str) -> None:
-    text = stage(service)
-    # One form for all, of which some are run below.
     extras = "executor,object-store,otel" if service == "executor" else f"{service},otel"
-    assert command(service, "pip install") == f"""pip install -c /constraints.txt "$(ls /wheels/*.whl)[{extras}]\""""
+    assert command(f"{service}-packages", "install-rocketconnect").split()[1] == extras
+    text = stage(service)
+    assert f"COPY --from={service}-packages /opt/rocketconnect /opt/rocketconnect" in text
     assert f'ENTRYPOINT ["rocketconnect", "serve", "{service}"]' in text
     # By its number: Kubernetes cannot tell from a name that it is not root.
     assert text.index(f"\nUSER {UID}\n") < text.index("ENTRYPOINT")
@@ -67,12 +67,12 @@ def test_the_others_find_each_store_where_it_listens(service: str) -> None:
     assert shared[f"ROCKETCONNECT_{service.upper()}_ADDRESS"] == f"{service}:{port[1]}"
 
 
-def test_every_path_that_an_image_copies_is_there_and_every_package_is_copied() -> None:
-    copied = {word for line in re.findall(r"^COPY (?!--from)(.*)$", TEXT, re.MULTILINE) for word in line.split()[:-1]}
-    assert all((ROOT / path).exists() for path in copied)
+def test_an_image_is_built_of_every_package_and_of_nothing_that_is_not_there() -> None:
+    assert command("tools", "hatchling")
     packages = re.search(r"packages = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(), re.DOTALL)
     assert packages
-    assert {path.split("/")[0] for path in re.findall(r'"([^"]+)"', packages[1])} <= copied
+    assert {path.split("/")[0] for path in re.findall(r'"([^"]+)"', packages[1])} <= set(SOURCES)
+    assert all((ROOT / path).exists() for path in SOURCES)
 
 
 def test_the_compose_file_runs_every_service_beside_rocketmq() -> None:
@@ -81,35 +81,12 @@ def test_the_compose_file_runs_every_service_beside_rocketmq() -> None:
     assert all(COMPOSE["services"][name]["restart"] == "unless-stopped" for name in SERVICES)
 
 
-@pytest.mark.slow
-def test_an_image_installs_its_service_at_the_pinned_versions(
-    install: Callable[..., str], constraints: Path, tmp_path: Path
-) -> None:
-    install("gateway", tmp_path)
-    listed = subprocess.run([tmp_path / "bin/pip", "freeze"], capture_output=True, text=True, timeout=60, check=True).stdout
-    installed = {line.lower().replace("_", "-") for line in listed.splitlines() if "==" in line}
-    assert len(installed) > 20
-    assert installed - {line.split(" ")[0] for line in constraints.read_text().splitlines()} == set()
-    helped = [str(tmp_path / "bin/rocketconnect"), "serve", "gateway", "--help"]
-    subprocess.run(helped, capture_output=True, timeout=60, check=True)
-
-
-@pytest.mark.slow
-def test_what_the_image_with_spark_installs_can_be_had(install: Callable[..., str], tmp_path: Path) -> None:
-    assert "pyspark-" in install("executor", tmp_path, "--dry-run")
-
-
-def test_every_pinned_package_keeps_its_version_and_its_condition(constraints: Path) -> None:
-    locked = [line.removesuffix(" \\") for line in (ROOT / "requirements.lock").read_text().splitlines() if "==" in line]
-    assert constraints.read_text().splitlines() == locked
-
-
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_can_write_in_each_of_its_volumes(service: str) -> None:
     for source, target, _ in mounts(COMPOSE["services"][service]):
         # Docker makes a missing directory of the host for root; a volume takes the owner that the directory has in the image.
         assert source in COMPOSE["volumes"], f"{source} is a directory of the host"
-        assert target in owned(service)
+        assert target in owned(service) | {"/tmp"}
 
 
 @pytest.mark.parametrize("service", STORES)

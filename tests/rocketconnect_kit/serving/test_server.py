@@ -136,20 +136,36 @@ async def test_which_calls_there_are_is_not_told_when_that_is_switched_off() -> 
     assert told.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-async def test_health_follows_the_dependency_and_its_log_shows_no_password(tmp_path: object) -> None:
+async def probed(port: str) -> tuple[int | None, str]:
+    """What the health check of a container says: its exit code, and what it writes."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "rocketconnect_kit.serving.probe"),
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "ROCKETCONNECT_METRICS_PORT": port},
+    )
+    _out, err = await asyncio.wait_for(process.communicate(), 30)
+    return process.returncode, err.decode()
+
+
+async def test_health_follows_the_dependency_and_shows_no_password(tmp_path: object) -> None:
     broken = f"{tmp_path}/broken"
     open(broken, "w").close()  # noqa: PTH123, ASYNC230
     async with running(broken=broken) as service, grpc.aio.insecure_channel(service.address) as channel:
         stub = health_stub(channel)
+        port = service.metrics.rpartition(":")[2]
         assert (await stub.Check(health_pb2.HealthCheckRequest(), timeout=60)).status == health_pb2.HealthCheckResponse.NOT_SERVING
+        assert await probed(port) == (1, "store: the store db://u:***@h is away\n")
         os.unlink(broken)  # noqa: PTH108
         async with asyncio.timeout(8):
             while (await stub.Check(health_pb2.HealthCheckRequest(), timeout=60)).status != health_pb2.HealthCheckResponse.SERVING:
                 await asyncio.sleep(0.1)
+        assert await probed(port) == (0, "")
         service.process.terminate()
         _code, err = await service.end()
     assert "hunter2" not in err
     assert "dependency answers again" in err
+    assert "does not answer" in (await probed(port))[1]
+    assert (await probed(""))[0] == 1
 
 
 async def test_first_signal_lets_running_calls_end_and_ends_watches_with_unavailable() -> None:
