@@ -210,6 +210,9 @@ class Source:
     unit_positions: list[int]
 
 
+_NOWHERE = Source(bytes(100), [0])
+
+
 class DecodedBatch:
     """Messages of one queue in the order of their offsets, as columns of equal length.
 
@@ -272,6 +275,11 @@ class DecodedBatch:
     def empty(cls, queue: MessageQueue) -> DecodedBatch:
         """Return a batch without messages."""
         return cls(queue, [], [], [], [], [], 0)
+
+    @classmethod
+    def unsent(cls, queue: MessageQueue, offset: int, body: bytes, properties: bytes, stored_ms: int = 0) -> DecodedBatch:
+        """Return a batch of one message that no broker has: its id is of zeros, and it was made at no time."""
+        return cls(queue, [body], [offset], [properties], [stored_ms], [_NOWHERE], 1)
 
     @classmethod
     def concat(cls, batches: Sequence[DecodedBatch]) -> DecodedBatch:

@@ -19,7 +19,6 @@ from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.chain import Chain, make
 from rocketmq_remoting.batch import DecodedBatch
-from rocketmq_remoting.batch import Source as Stored
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.contract import answers, questions
@@ -31,8 +30,6 @@ from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, resolve
 
 _COLUMNS = "columns"
-_NOWHERE = Stored(bytes(100), [0])
-"""No broker has it: its id is of zeros."""
 
 
 def check_letters(order: questions.CheckLetters) -> answers.LettersChecked:
@@ -71,7 +68,7 @@ def _reader(order: questions.CheckLetters, held: ExitStack) -> tuple[Decoder, Sc
 def _checked(reader: Decoder, columns: Schema | None, topic: str, letter: questions.LetterToCheck) -> answers.CheckedLetter:
     """Each alone: the fate of one says nothing of another."""
     queue = MessageQueue(topic, "", 0)
-    batch = DecodedBatch(queue, [letter.body], [0], [encode_properties(letter.properties)], [0], [_NOWHERE], 1)
+    batch = DecodedBatch.unsent(queue, 0, letter.body, encode_properties(letter.properties))
     parts = reader.decode(batch, None, 0, {}, time.monotonic(), {})
     bad = [each.failure for part in parts for each in part.bad]
     if bad:

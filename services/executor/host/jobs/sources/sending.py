@@ -142,7 +142,7 @@ def sent(
                     continue
                 queue = MessageQueue(message.topic, "", 0)
                 now = time.time_ns() // 1_000_000
-                yield DecodedBatch(queue, [message.body], [count], [message.properties + _NOT_SENT], [now], [], 1)
+                yield DecodedBatch.unsent(queue, count, message.body, message.properties + _NOT_SENT, now)
                 count += 1
                 if count == records:
                     return
