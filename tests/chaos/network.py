@@ -38,7 +38,7 @@ class Network:
         self._pids: dict[str, int] = {}
         self._rules: list[list[str]] = []
         self._router = self._namespace()
-        self._in(self._router, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
+        inside(self._router, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1")
         self._connect(0, own, None)
         for number, host in enumerate(hosts, 1):
             self._pids[host] = self._namespace()
@@ -53,13 +53,13 @@ class Network:
         for one, other in pairs:
             for source, target in ((one, other), (other, one)):
                 rule = ["from", self.addresses[source], "to", self.addresses[target], "blackhole"]
-                self._in(self._router, "ip", "rule", "add", *rule)
+                inside(self._router, "ip", "rule", "add", *rule)
                 self._rules.append(rule)
 
     def mend(self) -> None:
         """Everything gets through again."""
         for rule in self._rules:
-            self._in(self._router, "ip", "rule", "del", *rule)
+            inside(self._router, "ip", "rule", "del", *rule)
         self._rules.clear()
 
     def close(self) -> None:
@@ -69,16 +69,7 @@ class Network:
             holder.wait()
 
     def _namespace(self) -> int:
-        holder = subprocess.Popen(tethered(["unshare", "--net", "sleep", "infinity"]), start_new_session=True)
-        self._holders.append(holder)
-        mine = Path("/proc/self/ns/net").readlink()
-        deadline = time.monotonic() + _SECONDS
-        while Path(f"/proc/{holder.pid}/ns/net").readlink() == mine:
-            if time.monotonic() > deadline or holder.poll() is not None:
-                msg = "no network namespace could be made; this needs root (and Linux)"
-                raise PermissionError(msg)
-            time.sleep(0.02)
-        self._in(holder.pid, "ip", "link", "set", "lo", "up")
+        self._holders.append(holder := namespace())
         return holder.pid
 
     def _connect(self, number: int, names: Sequence[str], pid: int | None) -> None:
@@ -90,14 +81,33 @@ class Network:
             _run("ip", "link", "set", ours, "netns", str(pid))
         for index, name in enumerate(names, 2):
             self.addresses[name] = f"{self._prefix}.{number}.{index}"
-            self._in(pid, "ip", "address", "add", f"{self.addresses[name]}/24", "dev", ours)
-        self._in(pid, "ip", "link", "set", ours, "up")
-        self._in(self._router, "ip", "address", "add", f"{gateway}/24", "dev", routers)
-        self._in(self._router, "ip", "link", "set", routers, "up")
-        self._in(pid, "ip", "route", "add", "default" if pid is not None else f"{self._prefix}.0.0/16", "via", gateway)
+            inside(pid, "ip", "address", "add", f"{self.addresses[name]}/24", "dev", ours)
+        inside(pid, "ip", "link", "set", ours, "up")
+        inside(self._router, "ip", "address", "add", f"{gateway}/24", "dev", routers)
+        inside(self._router, "ip", "link", "set", routers, "up")
+        inside(pid, "ip", "route", "add", "default" if pid is not None else f"{self._prefix}.0.0/16", "via", gateway)
 
-    def _in(self, pid: int | None, *command: str) -> None:
-        _run(*([] if pid is None else ["nsenter", f"--net=/proc/{pid}/ns/net"]), *command)
+
+def namespace() -> "subprocess.Popen[bytes]":
+    """Return a process in a network namespace of its own, which has loopback alone; the one is gone with the other.
+
+    For the main thread: it is gone with it.
+    """
+    holder = subprocess.Popen(tethered(["unshare", "--net", "sleep", "infinity"]), start_new_session=True)
+    mine = Path("/proc/self/ns/net").readlink()
+    deadline = time.monotonic() + _SECONDS
+    while Path(f"/proc/{holder.pid}/ns/net").readlink() == mine:
+        if time.monotonic() > deadline or holder.poll() is not None:
+            msg = "no network namespace could be made; this needs root (and Linux)"
+            raise PermissionError(msg)
+        time.sleep(0.02)
+    inside(holder.pid, "ip", "link", "set", "lo", "up")
+    return holder
+
+
+def inside(pid: int | None, *command: str) -> None:
+    """Run a command in the network of a process; None: in this one's."""
+    _run(*([] if pid is None else ["nsenter", f"--net=/proc/{pid}/ns/net"]), *command)
 
 
 def _run(*command: str) -> None:

@@ -1,5 +1,4 @@
-import subprocess
-import time
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +6,7 @@ import pytest
 
 from rocketconnect_cli.embedded.rocketmq_jars import rocketmq_jars
 from rocketconnect_cli.instance.topology import SERVICES
-from rocketconnect_kit.tethered import tethered
+from tests.chaos.network import inside, namespace
 from tests.deploy.containers.base import BASE, make_base
 from tests.deploy.containers.engine import Engine, missing
 from tests.deploy.dockerfile import ROOT
@@ -51,11 +50,9 @@ def rocketmq(engine: Engine, images: dict[str, str], tmp_path_factory: pytest.Te
         "WORKDIR /home/rocketmq/bin\n"
         "ENV ROCKETMQ_HOME=/home/rocketmq\n"
         "USER rocketmq\n"
+        "HEALTHCHECK NONE\n"
     )
-    (context / "jars").symlink_to(rocketmq_jars())
-    subprocess.run(["cp", "-rL", rocketmq_jars(), context / "copied"], check=True)
-    (context / "jars").unlink()
-    (context / "copied").rename(context / "jars")
+    shutil.copytree(rocketmq_jars(), context / "jars")
     (context / "bin").mkdir()
     opened = "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED --add-exports=java.base/sun.nio.ch=ALL-UNNAMED"
     for name, main in (("mqnamesrv", "namesrv.NamesrvStartup"), ("mqbroker", "broker.BrokerStartup")):
@@ -68,16 +65,14 @@ def rocketmq(engine: Engine, images: dict[str, str], tmp_path_factory: pytest.Te
 @pytest.fixture
 def network() -> Iterator[Path]:
     """A network namespace that leads nowhere."""
-    # RocketMQ looks for an address that is not loopback, and goes on looking until it has no stack left.
-    links = "ip link add eth0 type veth peer name eth1 && ip addr add 10.0.0.2/24 dev eth0"
-    up = " && ".join(f"ip link set {name} up" for name in ("lo", "eth0", "eth1"))
-    holder = subprocess.Popen(tethered(["unshare", "--net", "sh", "-c", f"{links} && {up} && exec sleep infinity"]))
+    holder = namespace()
     try:
-        mine, theirs = Path("/proc/self/ns/net").readlink(), Path(f"/proc/{holder.pid}/ns/net")
-        while theirs.readlink() == mine:
-            assert holder.poll() is None, "no network namespace could be made"
-            time.sleep(0.02)
-        yield theirs
+        # RocketMQ looks for an address that is not loopback, and goes on looking until it has no stack left.
+        inside(holder.pid, "ip", "link", "add", "eth0", "type", "veth", "peer", "name", "eth1")
+        inside(holder.pid, "ip", "address", "add", "10.0.0.2/24", "dev", "eth0")
+        for name in ("eth0", "eth1"):
+            inside(holder.pid, "ip", "link", "set", name, "up")
+        yield Path(f"/proc/{holder.pid}/ns/net")
     finally:
         holder.kill()
         holder.wait()

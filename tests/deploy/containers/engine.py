@@ -81,7 +81,8 @@ class Engine:
     def has_check(self, image: str) -> bool:
         """Whether an image says how its health is checked."""
         (known,) = json.loads(self.podman("image", "inspect", image))
-        return bool(known.get("HealthCheck") or known.get("Healthcheck"))
+        said = known.get("HealthCheck") or known.get("Healthcheck") or {}
+        return bool(said.get("Test", ["NONE"]) != ["NONE"])
 
     def is_well(self, name: str) -> bool:
         """Run the image's own health check once."""
