@@ -250,3 +250,18 @@ class TlsOptions:
 
     context: ssl.SSLContext
     server_hostname: str | None = None
+
+    @classmethod
+    def of_files(cls, ca: str | None, certificate: str | None, key: str | None, server_hostname: str | None) -> TlsOptions:
+        """Return those with certificates of PEM files; `ca` None: whom the machine trusts.
+
+        Raises:
+            OSError: a file can't be used; an ssl.SSLError is one.
+        """
+        # Who speaks in the clear does without.
+        from ssl import create_default_context
+
+        context = create_default_context(cafile=ca)
+        if certificate is not None:
+            context.load_cert_chain(certificate, key)
+        return cls(context, server_hostname)

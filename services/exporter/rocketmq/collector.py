@@ -1,6 +1,5 @@
 """Asks all brokers again and again, and hands Prometheus what they said last."""
 
-import ssl
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -152,13 +151,11 @@ def watch(settings: ExporterSettings) -> BrokerCollector:
 
 
 def _tls(settings: ExporterSettings) -> TlsOptions:
+    named = (settings.rocketmq_tls_ca, settings.rocketmq_tls_cert, settings.rocketmq_tls_key)
+    ca, certificate, key = (None if path is None else str(path) for path in named)
     try:
-        context = ssl.create_default_context(cafile=settings.rocketmq_tls_ca)
-        if settings.rocketmq_tls_cert is not None:
-            context.load_cert_chain(settings.rocketmq_tls_cert, settings.rocketmq_tls_key)
-    except OSError as error:  # an SSLError is one
-        named = (settings.rocketmq_tls_ca, settings.rocketmq_tls_cert, settings.rocketmq_tls_key)
-        files = ", ".join(str(path) for path in named if path is not None)
+        return TlsOptions.of_files(ca, certificate, key, settings.rocketmq_tls_server_name or None)
+    except OSError as error:
+        files = ", ".join(filter(None, (ca, certificate, key)))
         msg = f"the certificates for RocketMQ ({files}) can't be used: {error}: give valid PEM files"
         raise CannotConnect(msg) from error
-    return TlsOptions(context, settings.rocketmq_tls_server_name or None)

@@ -1,6 +1,5 @@
 """The client of a task, as the executor's settings and its configuration say."""
 
-import ssl
 from dataclasses import replace
 
 from rocketconnect_sdk.errors import PermanentError
@@ -41,11 +40,8 @@ def connect(endpoints: Endpoints, group: str) -> Client:
 
 def _tls(access: RocketMQAccess) -> TlsOptions:
     try:
-        context = ssl.create_default_context(cafile=access.tls_ca)
-        if access.tls_cert is not None:
-            context.load_cert_chain(access.tls_cert, access.tls_key)
-    except OSError as error:  # an SSLError is one
+        return TlsOptions.of_files(access.tls_ca, access.tls_cert, access.tls_key, access.tls_server_name or None)
+    except OSError as error:
         files = ", ".join(filter(None, (access.tls_ca, access.tls_cert, access.tls_key)))
         msg = f"the certificates for RocketMQ ({files}) can't be used: {error}: give the executor valid PEM files"
         raise PermanentError(msg) from error
-    return TlsOptions(context, access.tls_server_name or None)
