@@ -12,6 +12,8 @@ from rocketmq_remoting.protocol.properties import encode_properties
 
 PROPERTY = "traceparent"
 """The property of a message, as W3C Trace Context names the header of HTTP."""
+MARK = f"{PROPERTY}\x01".encode()
+"""What encoded properties have in them that have this one."""
 
 _FORM = re.compile(r"(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?")
 _SAMPLED = 1

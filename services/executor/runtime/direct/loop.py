@@ -54,7 +54,7 @@ class DirectRun:
         self._engine = NativeEngine(sink, f"{runtime.spec.connector}-{runtime.spec.task}-{runtime.spec.epoch}", headers=True)
         self._committer = Committer(runtime.positions, _COMMIT_SECONDS, runtime.control.wake, self._stored)
         self._limit = runtime.limit()
-        self._traces = DirectTraces.of(runtime)
+        self._traces = DirectTraces.wanted(runtime.spec, runtime.endpoints.trace_records, runtime.reporter.span)
         context.batch_records, context.batch_bytes = self._limit.piece(context.batch_records, context.batch_bytes)
         self._opened = Opened({}, 0.0, clean=True, incarnation=0)
         self._positions: dict[str, QueuePosition] = {}

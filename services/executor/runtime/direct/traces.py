@@ -1,53 +1,15 @@
 """Which records of a direct task are traced, and what is told of them: poll, transform, write."""
 
 import random
-import time
-from collections.abc import Callable
 
 from rocketconnect_sdk.record import SourceBatch
 from services.executor.contract.spans import Context, Span
-from services.executor.contract.task import TaskSpec
 from services.executor.runtime.errors.failure import written
-from services.executor.runtime.task_runtime import TaskRuntime
+from services.executor.runtime.task.traces import PolledTraces
 
 
-class DirectTraces:
-    """Traces one record of a batch, no more than so many a second. Used by the task's thread.
-
-    Args:
-        spec: The task.
-        a_second: How many records are traced.
-        tell: Takes what is told.
-        clock: Nanoseconds since 1970.
-    """
-
-    def __init__(
-        self, spec: TaskSpec, a_second: float, tell: Callable[[Span], None], clock: Callable[[], int] = time.time_ns
-    ) -> None:
-        self._about: dict[str, str | int] = {
-            "rocketconnect.connector": spec.connector,
-            "rocketconnect.task": spec.task,
-            "rocketconnect.epoch": spec.epoch,
-        }
-        self._pause = int(1e9 / a_second)
-        self._tell = tell
-        self._clock = clock
-        self._due = 0
-        self._polled = (0, 0)
-
-    @classmethod
-    def of(cls, runtime: TaskRuntime) -> "DirectTraces | None":
-        """For a task; None: nothing is traced, and nothing is done for a record."""
-        a_second = runtime.endpoints.trace_records
-        return cls(runtime.spec, a_second, runtime.reporter.span) if a_second else None
-
-    def now(self) -> int:
-        """The time, for `polled` and `copied`."""
-        return self._clock()
-
-    def polled(self, began: int) -> None:
-        """What is copied next was read since then."""
-        self._polled = (began, self._clock())
+class DirectTraces(PolledTraces):
+    """Traces one record of a batch that is copied."""
 
     def copied(self, batch: SourceBatch, began: int, error: str = "") -> None:
         """A batch was written, or was not; that was begun then."""

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.protocol.properties import decode_properties
-from services.executor.contract.spans import PROPERTY, Context, Span, read
+from services.executor.contract.spans import MARK, PROPERTY, Context, Span, read
 from services.executor.contract.task import TaskSpec
 from services.executor.runtime.sink.decode.part import Part
+from services.executor.runtime.task.traces import TaskTraces
 from services.executor.runtime.task_runtime import TaskRuntime
 
 _MOST_A_SECOND = 100
 """Other producers may trace all that they send."""
-_MARK = f"{PROPERTY}\x01".encode()
 _SECOND = 1_000_000_000
 
 
@@ -27,33 +27,18 @@ class Traced:
     converted: int = 0
 
 
-class SinkTraces:
-    """Follows traced messages. `pulled` is for the thread that reads, the others for the one that writes.
-
-    Args:
-        spec: The task.
-        tell: Takes what is told; of any thread.
-        clock: Nanoseconds since 1970.
-    """
+class SinkTraces(TaskTraces):
+    """Follows traced messages. `pulled` is for the thread that reads, the others for the one that writes."""
 
     def __init__(self, spec: TaskSpec, tell: Callable[[Span], None], clock: Callable[[], int] = time.time_ns) -> None:
-        self._about: dict[str, str | int] = {
-            "rocketconnect.connector": spec.connector,
-            "rocketconnect.task": spec.task,
-            "rocketconnect.epoch": spec.epoch,
-        }
-        self._tell = tell
-        self._clock = clock
+        """See TaskTraces."""
+        super().__init__(spec, tell, clock)
         self._second = self._told = 0
 
     @classmethod
     def of(cls, runtime: TaskRuntime) -> "SinkTraces | None":
         """For a task; None: nothing is traced, and nothing is done for a record."""
         return cls(runtime.spec, runtime.reporter.span) if runtime.endpoints.trace_records else None
-
-    def now(self) -> int:
-        """The time, for `written` and `failed`."""
-        return self._clock()
 
     def pulled(self, batch: DecodedBatch, kept: Sequence[int] | None) -> list[Traced]:
         """Those that are traced among these; kept: the indexes of those that go on; None: all."""
@@ -64,10 +49,10 @@ class SinkTraces:
         indexes = range(len(batch.bodies)) if kept is None else kept
         raws = [batch.raw_properties[index] for index in indexes]
         # Most batches have none: all at once costs a tenth of one by one.
-        if _MARK not in b"".join(raws):
+        if MARK not in b"".join(raws):
             return found
         for index, raw in zip(indexes, raws, strict=True):
-            if _MARK not in raw:
+            if MARK not in raw:
                 continue
             sender = read(decode_properties(raw).get(PROPERTY, ""))
             if sender is not None and self._told < _MOST_A_SECOND:

@@ -40,7 +40,7 @@ class Reading:
     ) -> None:
         self.trouble = ""
         self.quiet = False
-        self.traces = SourceTraces.of(runtime)
+        self.traces = SourceTraces.wanted(runtime.spec, runtime.endpoints.trace_records, runtime.reporter.span)
         self._runtime = runtime
         self._task = task
         self._found = found

@@ -9,16 +9,15 @@ from dataclasses import dataclass
 
 from rocketconnect_sdk.record import Offset
 from rocketmq_remoting.protocol.properties import MAX_PROPERTIES_BYTES
-from services.executor.contract.spans import PROPERTY, Context, Span
+from services.executor.contract.spans import MARK, Context, Span
 from services.executor.contract.task import TaskSpec
 from services.executor.runtime.errors.failure import written
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.source.pieces import Piece, ReadBatch
-from services.executor.runtime.task_runtime import TaskRuntime
+from services.executor.runtime.task.traces import PolledTraces
 
 _MOST_OPEN = 64
 """So many traced records are on their way at a time; of older ones nothing is told."""
-_MARK = f"{PROPERTY}\x01".encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,44 +30,15 @@ class _Open:
     converted: int
 
 
-class SourceTraces:
-    """Traces one message of a batch, no more than so many a second. Used by the task's thread.
-
-    Args:
-        spec: The task.
-        a_second: How many messages are traced.
-        tell: Takes what is told.
-        clock: Nanoseconds since 1970.
-    """
+class SourceTraces(PolledTraces):
+    """Traces one message of a batch that is sent."""
 
     def __init__(
         self, spec: TaskSpec, a_second: float, tell: Callable[[Span], None], clock: Callable[[], int] = time.time_ns
     ) -> None:
-        self._about: dict[str, str | int] = {
-            "rocketconnect.connector": spec.connector,
-            "rocketconnect.task": spec.task,
-            "rocketconnect.epoch": spec.epoch,
-        }
-        self._pause = int(1e9 / a_second)
-        self._tell = tell
-        self._clock = clock
-        self._due = 0
-        self._polled = (0, 0)
+        """See PolledTraces."""
+        super().__init__(spec, a_second, tell, clock)
         self._open: deque[_Open] = deque(maxlen=_MOST_OPEN)
-
-    @classmethod
-    def of(cls, runtime: TaskRuntime) -> "SourceTraces | None":
-        """For a task; None: nothing is traced, and nothing is done for a record."""
-        a_second = runtime.endpoints.trace_records
-        return cls(runtime.spec, a_second, runtime.reporter.span) if a_second else None
-
-    def now(self) -> int:
-        """The time, for `polled`."""
-        return self._clock()
-
-    def polled(self, began: int) -> None:
-        """What is taken next was read since then."""
-        self._polled = (began, self._clock())
 
     def take(self, pieces: Sequence[Piece]) -> None:
         """Chooses a message, if it is time to, and gives it its property. Before they are sent, or encoded."""
@@ -82,7 +52,7 @@ class SourceTraces:
         send = root.child()
         before = piece.properties[index]
         # Whoever has sent it to where it was read has a trace of its own, which stays as it is.
-        if _MARK in before or len(before) + len(send.encoded) > MAX_PROPERTIES_BYTES:
+        if MARK in before or len(before) + len(send.encoded) > MAX_PROPERTIES_BYTES:
             return
         self._due = now + self._pause
         properties = list(piece.properties)
