@@ -306,6 +306,8 @@ class SinkWriter(ABC):
     def stage(self, batch: SinkBatch, part: str) -> Receipt:
         """Writes the records so that nobody sees them yet (or, for AT_LEAST_ONCE and IDEMPOTENT sinks, writes them).
 
+        May make and change tables. It is called under the task's lease, and its process is ended if it goes on a second beyond it.
+
         Args:
             batch: The records, of one queue.
             part: Unique within the target for this part of this attempt: a name for staged files.

@@ -11,8 +11,9 @@ from services.executor.runtime.errors.failure import Failure, as_bytes
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
 
 Ready = Callable[[Sequence[BadRecord]], None]
-"""Called with all records of the batch that the sink refused, immediately before the target is changed for good: raises when it
-must not be (invariants 3 and 5). A target that is changed in several steps has one call before each."""
+"""Called with the records of the batch that the sink is known to refuse, immediately before the target is changed: raises when it
+must not be (invariants 3 and 5). One call before each step: a writer may change the target when it stages, as sinks that are not
+EXACTLY_ONCE write there, and others make tables."""
 
 
 class Engine(Protocol):
@@ -66,7 +67,10 @@ class NativeEngine:
             return ()
         if self._writer is None:
             self._writer = self._task.writer()
-        for batch in by_queue(parts):
+        batches = by_queue(parts)
+        if len(self._staged) < len(batches):
+            ready(())
+        for batch in batches:
             if batch.queue not in self._staged:
                 self._staged[batch.queue] = stage(self._writer, batch, f"{self._name}-{commit.token[:16]}-{len(self._staged)}")
         refused = [bad for _, some in self._staged.values() for bad in some]

@@ -224,7 +224,7 @@ class RecordsOnSparkEngine:
         with ExitStack() as held:
             slices = [one for one in self._slices(table, held) if one.number not in self._staged]
             if slices:
-                self._stage(slices, commit, next((part.records.schema for part in parts if part.records.schema), None))
+                self._stage(slices, commit, next((part.records.schema for part in parts if part.records.schema), None), ready)
         staged = [self._staged[number] for number in sorted(self._staged)]
         refused = [bad for one in staged for bad in one.refused]
         ready(refused)
@@ -252,11 +252,12 @@ class RecordsOnSparkEngine:
         path = held.enter_context(self._staging.arrow(table))
         return [_Slice(index, path, start, stop) for index, (start, stop) in enumerate(parts)]
 
-    def _stage(self, slices: Sequence[_Slice], commit: SinkCommit, schema: Schema | None) -> None:
+    def _stage(self, slices: Sequence[_Slice], commit: SinkCommit, schema: Schema | None, ready: Ready) -> None:
         self._attempt += 1
         prefix = f"{self._name}-{commit.token[:16]}-{self._attempt}"
         work = _StageSlice(pickle.dumps(self._task.writer()), prefix, schema)
         context = self._session.sparkContext
+        ready(())
         try:
             with _spark_errors():
                 done: list[_Staged] = context.parallelize(slices, len(slices)).map(work).collect()
