@@ -1,6 +1,6 @@
 """What a connector author imports. Standard library only: Arrow, Spark and msgspec are imported where they are used.
 
-The other public modules: converters, conformance, testing, files, columns, arrow, and loader and connector_options for runtimes.
+The other public modules: writes, converters, conformance, testing, files, columns, arrow; for runtimes loader, connector_options.
 """
 
 from rocketconnect_sdk.context import TaskContext

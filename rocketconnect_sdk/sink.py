@@ -70,8 +70,7 @@ class QueuePosition:
     def to_json(self) -> dict[str, Any]:
         """As a sink can store it: whole, of what JSON knows."""
         marks = {key: [mark.epoch, mark.incarnation, list(mark.offset)] for key, mark in self.marks.items()}
-        known = {"stored_ms": self.stored_ms, "era": self.era}
-        return {"until": self.until, "incarnation": self.incarnation, "marks": marks, **known}
+        return {"until": self.until, "incarnation": self.incarnation, "marks": marks, "stored_ms": self.stored_ms, "era": self.era}
 
     @classmethod
     def from_json(cls, form: Mapping[str, Any]) -> "QueuePosition":
@@ -338,7 +337,8 @@ class RecordSinkTask(SinkTask):
     def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
         """Makes what was staged visible and durable, in the order of the receipts, and stores commit.after with it where it can.
 
-        Without receipts it stores commit.after alone (see move). Raises as DataFrameSinkTask.write.
+        Without receipts it stores commit.after alone (see move). Raises as DataFrameSinkTask.write, and RecordRefused: the target
+        refuses some; indexes go through all that was staged. Its receipt: the receipts that are left, with which it is called then.
         """
 
     def move(self, commit: SinkCommit) -> None:

@@ -164,18 +164,26 @@ def find(name: str) -> Source | Sink:
 @cache
 def _own(name: str) -> Source | Sink | None:
     """The connector of that name in the module of that name; None: there is none, or it is to be told why it can't be loaded."""
-    if name not in _own_modules():
+    system, _, direction = name.rpartition("_")
+    module = name if name in _own_modules() else f"{system}.{direction}"
+    if module not in _own_modules():
         return None
     try:
-        return next((kind() for kind in _in_module(f"connectors.{name}") if kind.name == name), None)
+        return next((kind() for kind in _in_module(f"connectors.{module}") if kind.name == name), None)
     except Exception:
         return None
 
 
 @cache
 def _own_modules() -> frozenset[str]:
-    """Where connectors are that come with RocketConnect: most have the name of their module."""
-    return frozenset(module.name for module in iter_modules(import_module("connectors").__path__) if module.name[0] != "_")
+    """Where connectors are that come with RocketConnect: they have the name of their module, or of the room of their system."""
+    found = set()
+    for folder in import_module("connectors").__path__:
+        found |= {module.name for module in iter_modules([folder]) if module.name[0] != "_"}
+        for room in sorted(found):
+            inner = {module.name for module in iter_modules([f"{folder}/{room}"])}
+            found |= {f"{room}.{direction}" for direction in ("source", "sink") if direction in inner}
+    return frozenset(found)
 
 
 def _info(connector: Source | Sink) -> PluginInfo:

@@ -55,6 +55,7 @@ class NativeEngine:
         self._name = name
         self._writer: SinkWriter | None = None
         self._staged: dict[str, tuple[Receipt, list[BadRecord]]] = {}
+        self._commits = Commits(task)
 
     def finish(self, part: Part) -> None:
         """Nothing to prepare."""
@@ -74,17 +75,67 @@ class NativeEngine:
             if batch.queue not in self._staged:
                 self._staged[batch.queue] = stage(self._writer, batch, f"{self._name}-{commit.token[:16]}-{len(self._staged)}")
         refused = [bad for _, some in self._staged.values() for bad in some]
-        ready(refused)
-        self._task.commit([receipt for receipt, _ in self._staged.values()], commit)
+        refused = self._commits.run(batches, [receipt for receipt, _ in self._staged.values()], refused, commit, ready)
         self._staged = {}
         return refused
 
     def give_up(self) -> None:
         """Removes what is staged."""
+        self._commits.forget()
         if self._staged:
             receipts = [receipt for receipt, _ in self._staged.values()]
             self._staged = {}
             self._task.abort(receipts)
+
+
+class Commits:
+    """Commits what was staged. What the target refuses only then goes by the error policy, and the others are committed."""
+
+    def __init__(self, task: RecordSinkTask) -> None:
+        self._task = task
+        self._left: Sequence[Receipt] | None = None
+        self._late: list[BadRecord] = []
+
+    def run(
+        self, batches: Sequence[SinkBatch], receipts: Sequence[Receipt], refused: list[BadRecord], commit: SinkCommit, ready: Ready
+    ) -> list[BadRecord]:
+        """Commits; goes on where it was when it is called again with the same batch.
+
+        Args:
+            batches: All that was staged, in the order of the receipts.
+            receipts: What the writers gave for them.
+            refused: What the writers refused.
+            commit: See RecordSinkTask.
+            ready: See Ready.
+
+        Returns: all that were refused.
+        """
+        while True:
+            ready([*refused, *self._late])
+            try:
+                self._task.commit(receipts if self._left is None else self._left, commit)
+            except RecordRefused as refusal:
+                self._late += _refused_of(refusal, batches, self._task)
+                self._left = refusal.receipt  # type: ignore[assignment]  # receipts, by RecordSinkTask.commit
+                continue
+            refused = [*refused, *self._late]
+            self.forget()
+            return refused
+
+    def forget(self) -> None:
+        """The batch is committed, or will not be."""
+        self._left, self._late = None, []
+
+
+def _refused_of(refusal: RecordRefused, batches: Sequence[SinkBatch], by: object) -> list[BadRecord]:
+    """The records of several batches that a sink has refused, by their numbers over all of them."""
+    found: list[BadRecord] = []
+    begin = 0
+    for batch in batches:
+        mine = {index - begin: why for index, why in refusal.refused.items() if begin <= index < begin + len(batch)}
+        found += refused_records(RecordRefused(mine, None), batch, by) if mine else []
+        begin += len(batch)
+    return found
 
 
 def stage(writer: SinkWriter, batch: SinkBatch, part: str) -> tuple[Receipt, list[BadRecord]]:

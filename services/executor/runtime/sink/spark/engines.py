@@ -25,7 +25,7 @@ from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.targets.by_topic import ByTopic
 from services.executor.runtime.errors.failure import Failure, as_bytes, beyond
 from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted, place_in
-from services.executor.runtime.sink.engines import Ready, stage
+from services.executor.runtime.sink.engines import Commits, Ready, stage
 from services.executor.runtime.sink.refusals import Stopping
 from services.executor.runtime.sink.spark.batches import (
     HEADER,
@@ -207,6 +207,7 @@ class RecordsOnSparkEngine:
         self._columns = (*_RECORD_COLUMNS, "headers") if headers else _RECORD_COLUMNS
         self._staging = Staging()
         self._staged: dict[int, _Staged] = {}
+        self._commits = Commits(task)
         self._attempt = 0
         _enter(session, name)
 
@@ -227,13 +228,14 @@ class RecordsOnSparkEngine:
                 self._stage(slices, commit, next((part.records.schema for part in parts if part.records.schema), None), ready)
         staged = [self._staged[number] for number in sorted(self._staged)]
         refused = [bad for one in staged for bad in one.refused]
-        ready(refused)
-        self._task.commit([receipt for one in staged for receipt in one.receipts], commit)
+        receipts = [receipt for one in staged for receipt in one.receipts]
+        refused = self._commits.run([part.records for part in in_order(parts)], receipts, refused, commit, ready)
         self._staged = {}
         return refused
 
     def give_up(self) -> None:
         """Removes what is staged."""
+        self._commits.forget()
         receipts = [receipt for one in self._staged.values() for receipt in one.receipts]
         self._staged = {}
         if receipts:

@@ -5,13 +5,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import Guarantee, QueuePosition, Receipt, RecordSink, RecordSinkTask, SinkCommit, SinkWriter
 
 
 class Shelf(RecordSink):
-    """A value "a text" becomes the file FOLDER/a. While the file HOLD exists, a first batch waits before it is staged: HOLD.on."""
+    """A value "a text" becomes the file FOLDER/a. While the file HOLD exists, a first batch waits before it is staged: HOLD.on.
+
+    The text "late" is refused at the commit.
+    """
 
     name = "shelf"
     options = (Option("folder", "The path.", required=True), Option("hold", "See above; none by default.", default="/none"))
@@ -37,7 +41,9 @@ class ShelfTask(RecordSinkTask):
         return ShelfWriter(str(self._folder))
 
     def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
-        pass
+        late = [text == "late" for texts in receipts for text in texts]
+        if any(late):
+            raise RecordRefused({number: "it is late" for number, is_late in enumerate(late) if is_late}, ())
 
     def close(self) -> None:
         pass
@@ -48,6 +54,8 @@ class ShelfWriter(SinkWriter):
         self._folder = folder
 
     def stage(self, batch: SinkBatch, part: str) -> Receipt:
-        for value in batch.values:
-            key, text = str(value).split(" ", 1)
-            (Path(self._folder) / key).write_text(text)
+        pairs = [str(value).split(" ", 1) for value in batch.values]
+        for key, text in pairs:
+            if text != "late":
+                (Path(self._folder) / key).write_text(text)
+        return [text for _, text in pairs]

@@ -1,0 +1,139 @@
+"""Topics into keys of Redis."""
+
+from collections.abc import Iterable
+
+from connectors.redis.commands import TYPES, StoredAs
+from connectors.redis.options import CHECK_SECONDS, SERVER
+from rocketconnect_sdk.configuration.references import login_is_known
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.sink import Guarantee
+from rocketconnect_sdk.writes import (
+    DELETE_ENABLED,
+    FORM,
+    TEMPLATE_FIX,
+    Addressing,
+    Connection,
+    Form,
+    Template,
+    WriteSink,
+    template_problem,
+)
+
+_EXACT = "exactly_once"
+_OF_TYPES = {"member": ("set", "sorted_set"), "score": ("sorted_set",), "field": ("hash",), "stream.maxlen": ("stream",)}
+"""Options that mean something for some types alone."""
+
+
+def _template(key: str, doc: str, default: str) -> Option:
+    return Option(key, doc, default=default, check=template_problem, fix=TEMPLATE_FIX)
+
+
+class RedisSink(WriteSink):
+    """Writes strings, hashes, lists, sets, sorted sets and streams of Redis or Valkey, exactly once."""
+
+    name = "redis_sink"
+    guarantee = Guarantee.EXACTLY_ONCE
+    extra = "redis"
+    packages = ("redis",)
+    options = (
+        *SERVER,
+        Option(
+            "type",
+            "What a record becomes. string: the value of a key. hash: its fields are those of a key. list: one more element at the "
+            "end. set and sorted_set: a member. stream: an entry with its fields.",
+            default="string",
+            choices=tuple(TYPES),
+        ),
+        Option(
+            "key",
+            f"The key. {FORM} stand for what a record has. Empty: ${{topic}}:${{key}} of strings and hashes, ${{topic}} of all "
+            "others.",
+            default="",
+            check=template_problem,
+            fix=TEMPLATE_FIX,
+        ),
+        _template("field", "Of a hash: the one field that is the value. Empty: all fields are.", ""),
+        _template("member", "Of sets: the member.", "${value}"),
+        _template("score", "Of a sorted set: the score, a number, such as ${value.points}.", ""),
+        Option("ttl", "Keys expire so long after they were written last. 0s: they do not.", Kind.DURATION, "0s", minimum=0),
+        Option("stream.maxlen", "About so many entries of a stream are kept; 0: all.", Kind.INT, "0", minimum=0),
+        DELETE_ENABLED,
+        Option(
+            "delivery",
+            "exactly_once: positions are kept in keys rocketconnect:CONNECTOR:*, and are written with the data by MULTI. "
+            "at_least_once: no such keys; elements of lists and entries of streams may be there twice after a failure.",
+            default=_EXACT,
+            choices=(_EXACT, "at_least_once"),
+        ),
+        *WriteSink.options,
+    )
+
+    def look(self, config: Config) -> Iterable[Problem]:
+        """See WriteSink."""
+        return run_checks(config, _type_problems, _server_problems)
+
+    def addressing(self, config: Config) -> Addressing:
+        """See WriteSink."""
+        kind = config["type"]
+        name = config["key"] or ("${topic}:${key}" if kind in ("string", "hash") else "${topic}")
+        key = Template.of(name)
+        member = Template.of(config["field"] if kind == "hash" else config["member"])
+        match kind:
+            case "string":
+                return Addressing(key=key, deletes=config["delete.enabled"])
+            case "hash" if not config["field"]:
+                return Addressing(key=key, form=Form.OBJECT, deletes=config["delete.enabled"], partial=True)
+            case "list":
+                return Addressing(target=key)
+            case "stream":
+                return Addressing(target=key, form=Form.OBJECT)
+            case _:
+                more = {"score": Template.of(config["score"])} if kind == "sorted_set" else {}
+                return Addressing(target=key, key=member, deletes=config["delete.enabled"], more=more)
+
+    def connect(self, config: Config, context: TaskContext) -> Connection:
+        """See WriteSink."""
+        from connectors.redis.client import client_of
+        from connectors.redis.connection import ExactConnection, RedisConnection
+
+        stored = StoredAs(config["type"], bool(config["field"]), config["ttl"], config["stream.maxlen"])
+        if config["delivery"] == _EXACT:
+            return ExactConnection(client_of(config), config["url"], stored, context.connector_uid)
+        return RedisConnection(client_of(config), config["url"], stored)
+
+    def deleted(self, config: Config, connector_uid: str) -> None:
+        """Removes the positions. See Sink."""
+        from connectors.redis.client import client_of, own_errors
+        from connectors.redis.connection import names_of_notes
+
+        with own_errors(config["url"]), client_of(config) as client:
+            client.delete(*names_of_notes(client, connector_uid))
+
+
+def _type_problems(config: Config) -> Iterable[Problem]:
+    kind = config["type"]
+    for key, kinds in _OF_TYPES.items():
+        if key in config.raw and kind not in kinds:
+            yield Problem(key, config.raw[key], f"means nothing with type={kind}", f"Remove it, or set type={' or '.join(kinds)}.")
+    if kind == "sorted_set" and not config["score"]:
+        yield Problem("score", "", "is missing: each member of a sorted set has a score", "Set it, such as to ${value.points}.")
+
+
+def _server_problems(config: Config) -> Iterable[Problem]:
+    """Connects. One that does not answer now may do so later, and the sink waits for it: a warning."""
+    from connectors.redis.client import client_of, own_errors
+
+    if not login_is_known(config):
+        return
+    try:
+        with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
+            client.ping()
+            if client.info("cluster").get("cluster_enabled"):
+                fix = "Name a server that is none, or one behind a proxy that hides the cluster, with delivery=at_least_once."
+                yield Problem("url", config["url"], "is a node of a cluster, which this sink can't write yet", fix)
+    except SystemAway as error:
+        yield Problem("url", config["url"], str(error), "Start the server, or correct the URL.", is_warning=True)
+    except PermanentError as error:
+        yield Problem("user", config["user"], str(error), "Correct user and password.")

@@ -1,0 +1,94 @@
+"""Who owns the tasks of a connector, and where they are, in notes that a target keeps beside its data. Pure.
+
+A note is a text under a name. All that is asked of a target is that it compares some notes and sets some in the transaction of the
+data. One note is the connector's, and has the newest plan; each task has one, with the epoch of its owner and positions. Each write
+compares both, so whoever was replaced finds another text there, whatever it is late with.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.sink import QueuePosition
+from rocketconnect_sdk.targets.claims import merged
+
+PLAN = "plan"
+_REPLACED = "a newer owner writes there now, so this one stops"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One run of one task.
+
+    Attributes:
+        generation: Of its plan.
+        task: The number of the task.
+        epoch: Of its assignment.
+    """
+
+    generation: int
+    task: int
+    epoch: int
+
+    @property
+    def name(self) -> str:
+        """Of its note."""
+        return note_of(self.task)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the notes of a connector say.
+
+    Attributes:
+        texts: The notes that were read, by name; those that are not there are left out.
+        positions: By queue how far the data are.
+    """
+
+    texts: Mapping[str, str] = field(default_factory=dict)
+    positions: Mapping[str, QueuePosition] = field(default_factory=dict)
+
+
+def note_of(task: int) -> str:
+    """The name of the note of a task."""
+    return f"task-{task}"
+
+
+def names_of(plan: str | None, owner: Owner) -> Sequence[str]:
+    """The notes that an owner looks at when it begins, by what the connector's says."""
+    tasks = max(owner.task + 1, 0 if plan is None else int(json.loads(plan)["tasks"]))
+    return [PLAN, *map(note_of, range(tasks))]
+
+
+def read_notes(texts: Mapping[str, str], owner: Owner) -> Held:
+    """What they say.
+
+    Raises:
+        PermanentError: somebody has replaced this owner.
+    """
+    plan = json.loads(texts[PLAN]) if PLAN in texts else {"generation": 0}
+    mine = json.loads(texts[owner.name]) if owner.name in texts else {"generation": 0, "epoch": 0}
+    if plan["generation"] > owner.generation or (mine["generation"], mine["epoch"]) > (owner.generation, owner.epoch):
+        raise PermanentError(_REPLACED)
+    found = [json.loads(text)["positions"] for name, text in texts.items() if name != PLAN]
+    positions = merged({queue: QueuePosition.from_json(form) for queue, form in each.items()} for each in found)
+    return Held(texts, positions)
+
+
+def is_claimed(texts: Mapping[str, str], owner: Owner) -> bool:
+    """Whether an owner has its task, by notes that do not say that somebody has replaced it."""
+    mine = json.loads(texts[owner.name]) if owner.name in texts else {}
+    return (mine.get("generation"), mine.get("epoch")) == (owner.generation, owner.epoch)
+
+
+def claim(names: Sequence[str], held: Held, owner: Owner) -> dict[str, str]:
+    """The notes by which an owner claims its task: of a plan that is newer it closes all tasks of older ones."""
+    plan = {"generation": owner.generation, "tasks": len(names) - 1}
+    return {PLAN: json.dumps(plan), **written(held.positions, owner)}
+
+
+def written(positions: Mapping[str, QueuePosition], owner: Owner) -> dict[str, str]:
+    """The note of an owner who has written up to these positions."""
+    form = {queue: position.to_json() for queue, position in sorted(positions.items())}
+    return {owner.name: json.dumps({"generation": owner.generation, "epoch": owner.epoch, "positions": form})}

@@ -1,0 +1,230 @@
+"""What records do to a target of keys, documents or messages. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.files.lines import plainly, text_line
+from rocketconnect_sdk.record import NO_HEADERS, SinkBatch
+from rocketconnect_sdk.targets.changes import ENVELOPE, NO_DELETION
+from rocketconnect_sdk.writes.templates import Template, Told, as_text, named
+
+
+class Op(Enum):
+    """What is done."""
+
+    PUT = "put"
+    """The value of a key is this from now on."""
+    DELETE = "delete"
+    """The key is gone."""
+    APPEND = "append"
+    """One more, behind all that are there."""
+
+
+class Form(Enum):
+    """How a target takes values."""
+
+    BYTES = "bytes"
+    """Text and bytes as they are, anything else as JSON: bytes."""
+    OBJECT = "object"
+    """A mapping of names to values, of Python's types."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One change of a target.
+
+    Attributes:
+        op: What is done.
+        target: The collection, table, list, topic; empty: there is but one.
+        key: In the target; empty for Op.APPEND.
+        value: In the form that the target takes; None for Op.DELETE.
+        unchanged: Fields of Op.PUT that keep the value that they have there; the value does not have them.
+        more: Other texts of the record, by the name of their template.
+        record: Its number in its batch.
+    """
+
+    op: Op
+    target: str
+    key: str
+    value: Any
+    unchanged: tuple[str, ...] = ()
+    more: Mapping[str, str] = field(default_factory=dict)
+    record: int = 0
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What it changes, where it has a key."""
+        return self.target, self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Addressing:
+    """How records become operations. Picklable.
+
+    Attributes:
+        target: Of each; None: there is but one.
+        key: Of each; None: all are appended.
+        form: Of values.
+        deletes: A record without a value deletes its key; otherwise it is refused.
+        partial: A change that leaves out what fields had can be written; otherwise it is refused.
+        more: By name other texts that are made of each record that is put or appended.
+    """
+
+    target: Template | None = None
+    key: Template | None = None
+    form: Form = Form.BYTES
+    deletes: bool = False
+    partial: bool = False
+    more: Mapping[str, Template] = field(default_factory=dict)
+
+
+def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Operation], dict[int, str]]:
+    """The operations of a batch, in its order, and by index what is wrong with the records that have none.
+
+    Change envelopes (rocketconnect_sdk.changes, Debezium's) are what they say: a row that is put, a key that is deleted; one whose
+    row gets another key is both.
+    """
+    made: list[Operation] = []
+    refused: dict[int, str] = {}
+    values = _plain(batch, refused)
+    for index in range(len(batch)):
+        if index in refused:
+            continue
+        key = None if batch.keys is None else batch.keys[index]
+        headers = NO_HEADERS if batch.headers is None else batch.headers[index]
+        try:
+            told = Told(batch.topic, batch.queue, batch.offsets[index], named(key), values[index], headers)
+            made += _of(told, addressing, index)
+        except RecordError as error:
+            refused[index] = str(error)
+    return made, refused
+
+
+def last_of_each(operations: Sequence[Operation]) -> list[Operation]:
+    """Of operations with keys the last one of each key, which stands for all: one that leaves fields as they are does not."""
+    seen: set[tuple[str, str]] = set()
+    kept = []
+    for each in reversed(operations):
+        if each.op is Op.APPEND or each.place not in seen:
+            kept.append(each)
+        if not each.unchanged:
+            seen.add(each.place)
+    return kept[::-1]
+
+
+def _plain(batch: SinkBatch, refused: dict[int, str]) -> Sequence[object]:
+    try:
+        return plainly(batch.values, batch.schema)
+    except RecordError:
+        found: list[object] = []
+        for index, value in enumerate(batch.values):
+            try:
+                found += plainly([value], batch.schema)
+            except RecordError as error:
+                refused[index] = str(error)
+                found.append(None)
+        return found
+
+
+def _of(told: Told, addressing: Addressing, index: int) -> Iterator[Operation]:
+    change = _envelope(told.value)
+    if change is None:
+        if told.value is None:
+            yield _deletion(told, addressing, index, None)
+        else:
+            yield _written(told, addressing, index, ())
+        return
+    op, before, after = change.get("op"), change.get("before"), change.get("after")
+    if op == "d":
+        yield _deletion(told, addressing, index, before)
+    elif op in ("c", "u", "r") and isinstance(after, Mapping):
+        unchanged = tuple(sorted(map(str, change.get("unchanged") or ())))
+        if unchanged and not addressing.partial:
+            msg = f"the change leaves out what {', '.join(unchanged)} had, and only whole values can be written"
+            raise RecordError(msg)
+        row = {name: value for name, value in after.items() if name not in unchanged}
+        written = _written(_about(told, row), addressing, index, unchanged)
+        if (gone := _left_behind(told, addressing, before, written)) is not None:
+            if unchanged:
+                msg = f"the change gives its row another key and leaves out what {', '.join(unchanged)} had"
+                raise RecordError(msg)
+            yield Operation(Op.DELETE, *gone, None, record=index)
+        yield written
+    elif op == "t":
+        msg = "the change is a truncation, which is not made here: delete what is there by hand, and leave the record out"
+        raise RecordError(msg)
+    else:
+        msg = f"the change has the op {op!r} and not the row that belongs to it"
+        raise RecordError(msg)
+
+
+def _envelope(value: object) -> Mapping[str, Any] | None:
+    """A change envelope; None: the value is none. Of text only what may be one is read."""
+    if isinstance(value, str):
+        if not value.startswith("{") or '"before"' not in value or '"after"' not in value:
+            return None
+        value = named(value)
+    return value if isinstance(value, Mapping) and value.keys() >= ENVELOPE else None
+
+
+def _about(told: Told, row: object) -> Told:
+    return Told(told.topic, told.queue, told.offset, told.key, row, told.headers)
+
+
+def _address(told: Told, addressing: Addressing) -> tuple[str, str]:
+    target = "" if addressing.target is None else addressing.target.text(told)
+    key = "" if addressing.key is None else addressing.key.text(told)
+    for template, text in ((addressing.target, target), (addressing.key, key)):
+        if template is not None and not text:
+            msg = f"the record has nothing where {template.source} looks for a name"
+            raise RecordError(msg)
+    return target, key
+
+
+def _written(told: Told, addressing: Addressing, index: int, unchanged: tuple[str, ...]) -> Operation:
+    op = Op.APPEND if addressing.key is None else Op.PUT
+    value = _object(told.value) if addressing.form is Form.OBJECT else text_line(told.value)[:-1]
+    more = {name: template.text(told) for name, template in addressing.more.items()}
+    return Operation(op, *_address(told, addressing), value, unchanged, more, index)
+
+
+def _deletion(told: Told, addressing: Addressing, index: int, row: object) -> Operation:
+    if addressing.key is None:
+        msg = "the record says that something is gone, and there are no keys here: leave such records out by a transform"
+        raise RecordError(msg)
+    if not addressing.deletes:
+        raise RecordError(NO_DELETION.partition(" Set it")[0] + " Set it to delete by key")
+    return Operation(Op.DELETE, *_address(_about(told, row), addressing), None, record=index)
+
+
+def _left_behind(told: Told, addressing: Addressing, before: object, written: Operation) -> tuple[str, str] | None:
+    """The key that a row had before a change, where it was another one, and is told."""
+    if addressing.key is None or not isinstance(before, Mapping):
+        return None
+    key = told.key
+    if isinstance(key, Mapping):
+        if any(before.get(name) is None for name in key):
+            return None
+        key = {name: before[name] for name in key}
+    try:
+        place = _address(Told(told.topic, told.queue, told.offset, key, before, told.headers), addressing)
+    except RecordError:
+        # What was before may be told in part, and then not under another key.
+        return None
+    return None if place == written.place else place
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    found = named(value)
+    if not isinstance(found, Mapping):
+        msg = "the value has no fields: it is neither a row nor a JSON object"
+        raise RecordError(msg)
+    return found
+
+
+def field_texts(value: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of an object as texts, without those that are null; see as_text."""
+    return {str(name): as_text(each) for name, each in value.items() if each is not None}

@@ -1,0 +1,148 @@
+"""Texts that are made of a record: ${topic}:${key}. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from rocketconnect_sdk.converters.json.reading import NotJson, value_of
+from rocketconnect_sdk.errors import RecordError
+from rocketconnect_sdk.files.lines import to_json
+
+_PLACE = re.compile(r"\$\{([^}]*)\}")
+_WITHIN = ("key", "value", "header")
+_ALONE = ("topic", "key", "value", "queue", "offset")
+FORM = "${topic}, ${key}, ${key.FIELD}, ${value}, ${value.FIELD}, ${header.NAME}, ${queue}, ${offset}"
+"""What stands for something in a template."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a template is filled with.
+
+    Attributes:
+        topic: Of the record.
+        queue: "topic/broker/queue".
+        offset: Of its message in the queue.
+        key: Its key, as `named` has it; None: it has none.
+        value: Its value, or the row that it is about; None: it has none.
+        headers: Of it.
+    """
+
+    topic: str
+    queue: str
+    offset: int
+    key: object
+    value: object
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with places that a record fills. Made by `of`.
+
+    Attributes:
+        source: As it was given.
+        parts: Texts as they are, and the path of each place.
+    """
+
+    source: str
+    parts: Sequence[str | tuple[str, ...]]
+
+    @classmethod
+    def of(cls, source: str) -> Self:
+        """Reads a text.
+
+        Raises:
+            ValueError: what is wrong with it.
+        """
+        parts: list[str | tuple[str, ...]] = []
+        for number, part in enumerate(_PLACE.split(source)):
+            if number % 2 == 0:
+                parts += [part] if part else []
+                continue
+            # A header has its name with all its points.
+            path = tuple(part.split(".", 1) if part.startswith("header.") else part.split("."))
+            if not all(path) or (len(path) == 1 and part not in _ALONE) or (len(path) > 1 and path[0] not in _WITHIN):
+                msg = f"${{{part}}} stands for nothing"
+                raise ValueError(msg)
+            parts.append(path)
+        return cls(source, tuple(parts))
+
+    def text(self, told: Told) -> str:
+        """The text of a record.
+
+        Raises:
+            RecordError: the record lacks what stands for a place.
+        """
+        return "".join([part if isinstance(part, str) else _found(part, told) for part in self.parts])
+
+
+def template_problem(source: str) -> str | None:
+    """What is wrong with a template; None: nothing."""
+    try:
+        Template.of(source)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+TEMPLATE_FIX = f"Write a text with {FORM}."
+
+
+def named(value: object) -> object:
+    """A key or a value of which fields can be named: text that is a JSON object becomes that."""
+    if isinstance(value, str) and value.startswith("{"):
+        try:
+            return value_of(value)
+        except NotJson:
+            return value
+    return value
+
+
+def as_text(value: object) -> str:
+    """A value as text: JSON of what is no text.
+
+    Raises:
+        RecordError: it has no such form.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            msg = "its bytes are no text in UTF-8"
+            raise RecordError(msg) from None
+    # Of text in JSON, such as a time, without the quotes around it.
+    data = to_json(value).decode()
+    return data[1:-1] if data.startswith('"') and "\\" not in data else data
+
+
+def _found(path: tuple[str, ...], told: Told) -> str:
+    match path[0]:
+        case "topic":
+            return told.topic
+        case "queue":
+            return told.queue
+        case "offset":
+            return str(told.offset)
+        case "header":
+            if (header := told.headers.get(path[1])) is None:
+                raise RecordError(_lacks(path, "has no such header"))
+            return header
+    found: Any = told.key if path[0] == "key" else named(told.value) if len(path) > 1 else told.value
+    if found is None:
+        raise RecordError(_lacks(path, f"has no {path[0]}"))
+    if path == ("key",) and isinstance(found, Mapping) and len(found) == 1:
+        # The key of a table with one column is the value of that.
+        (found,) = found.values()
+    for name in path[1:]:
+        if not isinstance(found, Mapping) or found.get(name) is None:
+            raise RecordError(_lacks(path, f"has no {name} there"))
+        found = found[name]
+    return as_text(found)
+
+
+def _lacks(path: tuple[str, ...], why: str) -> str:
+    return f"the record {why}, which ${{{'.'.join(path)}}} stands for"

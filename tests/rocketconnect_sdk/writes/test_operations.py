@@ -1,0 +1,133 @@
+"""What records do to keys, documents and messages."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.schema import Field, Schema, Type, Unit
+from rocketconnect_sdk.writes import Addressing, Form, Op, Operation, Template
+from rocketconnect_sdk.writes.operations import last_of_each, read_operations
+
+BY_KEY = Addressing(target=Template.of("${topic}"), key=Template.of("${key}"), form=Form.OBJECT, deletes=True, partial=True)
+BY_VALUE = Addressing(key=Template.of("${value.id}"), deletes=True)
+
+
+def of(
+    values: Sequence[object], addressing: Addressing, keys: list[object] | None = None, schema: Schema | None = None
+) -> list[Operation]:
+    operations, refused = read_operations(SinkBatch("t/b/0", "t", values, range(len(values)), keys, schema=schema), addressing)
+    assert refused == {}
+    return operations
+
+
+def refused(value: object, addressing: Addressing, key: object = None) -> str:
+    operations, reasons = read_operations(SinkBatch("t/b/0", "t", [value], [0], [key]), addressing)
+    assert operations == []
+    return reasons[0]
+
+
+def change(op: str, before: object, after: object, **more: object) -> dict[str, object]:
+    return {"op": op, "before": before, "after": after, **more}
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("a", "a"),
+        (b"a", "a"),
+        (7, "7"),
+        (True, "true"),
+        (Decimal("1.50"), "1.50"),
+        ({"id": 7}, "7"),
+        ('{"id":"x"}', "x"),
+        ({"a": 1, "b": 2}, '{"a":1,"b":2}'),
+        ("{no json", "{no json"),
+        (datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), "2026-01-02T03:04:05Z"),
+        ('say "hi"', 'say "hi"'),
+    ],
+)
+def test_a_key_is_text_and_that_of_a_table_with_one_column_its_value(key: object, text: str) -> None:
+    assert of([{"a": 1}], BY_KEY, [key])[0].place == ("t", text)
+
+
+def test_two_columns_of_a_key_are_never_taken_for_others() -> None:
+    one, two = of([{}, {}], BY_KEY, [{"a": "x:y", "b": "z"}, {"a": "x", "b": "y:z"}])
+    assert one.place != two.place
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_envelopes_are_what_they_say(as_text: bool) -> None:
+    row = {"id": 1, "a": "x"}
+    given = [
+        change("c", None, row),
+        change("r", None, row),
+        change("u", row, {"id": 1, "a": None}, unchanged=["a"]),
+        change("u", row, {"id": 2, "a": "y"}),
+        change("d", {"id": 2}, None),
+        None,
+    ]
+    keys: list[object] = [{"id": 1}, {"id": 1}, {"id": 1}, {"id": 2}, {"id": 2}, {"id": 9}]
+    values = [json.dumps(each) if as_text and each else each for each in given]
+    assert [(each.op, each.key, each.value, each.unchanged) for each in of(values, BY_KEY, keys)] == [
+        (Op.PUT, "1", row, ()),
+        (Op.PUT, "1", row, ()),
+        (Op.PUT, "1", {"id": 1}, ("a",)),
+        (Op.DELETE, "1", None, ()),
+        (Op.PUT, "2", {"id": 2, "a": "y"}, ()),
+        (Op.DELETE, "2", None, ()),
+        (Op.DELETE, "9", None, ()),
+    ]
+
+
+def test_deletions_by_value_mean_the_row_before() -> None:
+    (gone,) = of([change("d", {"id": 5, "a": 1}, None)], BY_VALUE)
+    assert (gone.op, gone.key) == (Op.DELETE, "5")
+    assert refused(None, BY_VALUE) == "the record has no value, which ${value.id} stands for"
+
+
+def test_what_can_not_be_written_is_told() -> None:
+    whole = Addressing(key=Template.of("${key}"))
+    assert "truncation" in refused(change("t", None, None), BY_KEY, "k")
+    assert "the op 'x'" in refused(change("x", None, None), BY_KEY, "k")
+    assert "leaves out what a had" in refused(change("u", None, {"id": 1}, unchanged=["a"]), whole, "k")
+    assert "delete.enabled is false" in refused(change("d", {"id": 1}, None), whole, "k")
+    assert "there are no keys here" in refused(None, Addressing(target=Template.of("x")))
+    assert "nothing where ${key} looks for a name" in refused("v", whole, "")
+    assert "the name 'op' twice" in refused('{"op":1,"op":2,"before":1,"after":1}', whole, "k")
+    assert "gives its row another key and leaves out" in refused(
+        change("u", {"id": 1}, {"id": 2}, unchanged=["a"]), BY_KEY, {"id": 2}
+    )
+
+
+def test_values_of_a_schema_have_their_plain_form() -> None:
+    schema = Schema(Type.STRUCT, fields=(Field("at", Schema(Type.TIMESTAMP, unit=Unit.MILLISECONDS)),))
+    (made,) = of([{"at": datetime.fromisoformat("2026-01-02")}], Addressing(key=Template.of("k")), schema=schema)
+    assert b"2026-01-02T00:00:00" in made.value
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["put", "part", "delete"]), st.integers(0, 9))))
+def test_the_last_of_each_key_stands_for_all(given_: list[tuple[str, str, int]]) -> None:
+    def applied(operations: list[Operation]) -> dict[str, dict[str, int]]:
+        there: dict[str, dict[str, int]] = {}
+        for each in operations:
+            if each.op is Op.DELETE:
+                there.pop(each.key, None)
+            elif each.unchanged:
+                there.setdefault(each.key, {}).update(each.value)
+            else:
+                there[each.key] = dict(each.value)
+        return there
+
+    operations = [
+        Operation(Op.DELETE if kind == "delete" else Op.PUT, "", key, {f"f{number % 3}": number}, ("x",) if kind == "part" else ())
+        for key, kind, number in given_
+    ]
+    kept = last_of_each(operations)
+    assert applied(kept) == applied(operations)
+    assert len({each.key for each in kept if not each.unchanged}) == len([each for each in kept if not each.unchanged])
