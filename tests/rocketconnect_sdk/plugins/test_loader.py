@@ -128,7 +128,7 @@ from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.plugins.loader import find, plugins
 print(converter("reversed", {}, is_key=False).encode("abc", None))
 print([(plugin.package.version, plugin.summary, plugin.options[0].key) for plugin in plugins() if plugin.name == "reversed"])
-config = {"connector.class": "file_lines", "topics": "t", "filename": "/tmp/x", "value.converter": "reversed"}
+config = {"connector.class": "file_lines", "topics": "t", "filename": "/tmp/of-no-test", "value.converter": "reversed"}
 print(check_connector(config).problems)
 print(check_connector({**config, "value.converter.loud": "maybe"}).problems[0])
 print(check_connector({"connector.class": "reversed"}).problems[0])
@@ -154,7 +154,7 @@ def test_a_broken_converter_says_why_and_hides_no_other(tmp_path: Path) -> None:
 from rocketconnect_sdk.configuration.connector_options import check_connector
 from rocketconnect_sdk.plugins.loader import PluginType, catalogue, plugins
 print(sorted(catalogue().broken), {plugin.name for plugin in plugins()} >= {"reversed", "json", "file_source"})
-config = {"connector.class": "file_lines", "topics": "t", "filename": "/tmp/x"}
+config = {"connector.class": "file_lines", "topics": "t", "filename": "/tmp/of-no-test"}
 for name in ("gone", "odd", "other"):
     print(check_connector({**config, "value.converter": name}).problems[0])
 print(check_connector({**config, "value.converter.schemas.enable": "false", "value.converter": "json"}).problems)
@@ -179,7 +179,7 @@ print([(plugin.name, plugin.type.value, plugin.package.version, plugin.summary) 
 raw = {"transforms": "b", "transforms.b.type": "backwards", "transforms.b.mark": "!", "transforms.b.predicate": "s"}
 raw |= {"predicates": "s", "predicates.s.type": "brief"}
 print(list(make(raw).run(Records(["abc", "longer"], [0, 1], "t")).runs[0].values))
-config = {"connector.class": "file_lines", "topics": "t", "filename": "/tmp/x", **raw}
+config = {"connector.class": "file_lines", "topics": "t", "filename": "/tmp/of-no-test", **raw}
 print(check_connector(config).problems, check_connector({**config, "transforms.b.mrk": "x"}).problems[0].key)
 print(check_connector({"connector.class": "org.example.Backwards"}).problems[0])
 """
