@@ -14,8 +14,8 @@ import pytest
 from rocketconnect_kit.java.errors import JarsUnavailable
 from tests.connectors.stores import made_bucket
 from tests.server_process import Server, ServerFailed
-from tests.servers import azure, google, s3
 from tests.servers.clickhouse import ClickHouse, EmbeddedClickHouse
+from tests.servers.objects import azure, google, s3
 
 if TYPE_CHECKING:
     from tests.connectors.hive_sink.table import Table

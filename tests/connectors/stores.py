@@ -3,11 +3,11 @@
 from itertools import count
 
 from rocketconnect_sdk.options import Config
-from tests.servers import azure, google, s3
-from tests.servers.azure import Azure
-from tests.servers.google import Google
 from tests.servers.hdfs import Hdfs
-from tests.servers.s3 import S3
+from tests.servers.objects import azure, google, s3
+from tests.servers.objects.azure import Azure
+from tests.servers.objects.google import Google
+from tests.servers.objects.s3 import S3
 
 Server = S3 | Azure | Google | Hdfs
 _buckets = count()

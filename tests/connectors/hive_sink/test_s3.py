@@ -11,7 +11,7 @@ from rocketconnect_sdk.record import SinkBatch
 from tests.connectors.hive_sink.table import Table, location_of
 from tests.connectors.object_store_sink.prefix import row, table_of
 from tests.connectors.runs import QUEUE, ROW
-from tests.servers.s3 import S3
+from tests.servers.objects.s3 import S3
 
 pytestmark = pytest.mark.spark
 PARTITIONED = {"partition.path": "day={yyyy}-{MM}-{dd}"}

@@ -12,7 +12,7 @@ from tests.connectors.hive_source.tables import HandMade, options
 from tests.connectors.object_store_sink.prefix import row
 from tests.connectors.object_store_source.objects import packed
 from tests.connectors.runs import QUEUE, ROW
-from tests.servers.s3 import S3
+from tests.servers.objects.s3 import S3
 
 pytestmark = pytest.mark.spark
 _DAY_MS = 86_400_000

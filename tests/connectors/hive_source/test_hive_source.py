@@ -25,7 +25,7 @@ from tests import free_ports
 from tests.connectors.hive_sink.table import Table
 from tests.connectors.hive_source.tables import BY_DAY, ID, HandMade, config_of, ids, opened, options, problems
 from tests.connectors.object_store_source.objects import packed, read
-from tests.servers.s3 import S3, SECRET
+from tests.servers.objects.s3 import S3, SECRET
 
 pytestmark = pytest.mark.spark
 

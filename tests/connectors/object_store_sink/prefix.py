@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.dataset as pads
 
-from tests.servers.s3 import S3
+from tests.servers.objects.s3 import S3
 
 
 def row(queue: int, offset: int) -> dict[str, object]:

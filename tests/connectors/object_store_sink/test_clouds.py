@@ -15,9 +15,9 @@ from tests.connectors.object_store_sink.prefix import lines_of, row
 from tests.connectors.object_store_sink.run import opened
 from tests.connectors.stores import Server, known, made_bucket
 from tests.free_ports import choose
-from tests.servers import azure, google
-from tests.servers.azure import Azure
-from tests.servers.google import Google
+from tests.servers.objects import azure, google
+from tests.servers.objects.azure import Azure
+from tests.servers.objects.google import Google
 
 GOOGLE = {"url": "gs://orders", "service.account.key": "${env:GOOGLE_KEY}"}
 AZURE = {"url": "az://orders", "account.name": "shop", "account.key": "${env:AZURE_KEY}"}

@@ -20,10 +20,10 @@ from rocketconnect_sdk.options import Config
 from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
 from tests.connectors.runs import ROW
 from tests.connectors.stores import Server, known, made_bucket
-from tests.servers.azure import Azure
-from tests.servers.google import Google
 from tests.servers.hdfs import Hdfs
-from tests.servers.s3 import S3
+from tests.servers.objects.azure import Azure
+from tests.servers.objects.google import Google
+from tests.servers.objects.s3 import S3
 from tests.suites import slow_but
 
 STEPS = 12

@@ -18,8 +18,8 @@ from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
 from tests.connectors.object_store_sink.run import opened
 from tests.connectors.runs import QUEUE
 from tests.connectors.stores import Server, known, made_bucket
-from tests.servers.azure import Azure
-from tests.servers.google import Google
+from tests.servers.objects.azure import Azure
+from tests.servers.objects.google import Google
 
 OTHER = "orders/broker-a/1"
 DELETES = "what deletes"

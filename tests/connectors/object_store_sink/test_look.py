@@ -16,8 +16,8 @@ from rocketconnect_sdk.permissions.roots import WRITE_ROOTS
 from tests.connectors.object_store_sink.between import Between, between
 from tests.connectors.object_store_sink.run import opened
 from tests.free_ports import choose
-from tests.servers import s3
-from tests.servers.s3 import S3, SECRET
+from tests.servers.objects import s3
+from tests.servers.objects.s3 import S3, SECRET
 
 
 def look(options: Mapping[str, str]) -> list[Problem]:

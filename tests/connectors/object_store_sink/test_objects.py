@@ -24,7 +24,7 @@ from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, decimal, struc
 from tests.connectors.object_store_sink.prefix import files_in
 from tests.connectors.object_store_sink.run import opened, records
 from tests.connectors.runs import QUEUE
-from tests.servers.s3 import S3
+from tests.servers.objects.s3 import S3
 
 DAY = 86_400_000
 TYPED = struct(

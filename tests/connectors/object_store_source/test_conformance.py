@@ -7,7 +7,7 @@ import pytest
 from connectors.object_store_source import ObjectStoreSource
 from rocketconnect_sdk.conformance import SourceCase, SourceSuite
 from tests.connectors.object_store_source.objects import packed, rows
-from tests.servers.s3 import S3
+from tests.servers.objects.s3 import S3
 from tests.suites import slow_but
 
 

@@ -21,7 +21,7 @@ from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Position, Rejected
 from rocketconnect_sdk.source import Edge
 from tests.connectors.object_store_source.objects import opened, packed, read, rows
-from tests.servers.s3 import S3, SECRET
+from tests.servers.objects.s3 import S3, SECRET
 
 
 def options(server: S3, bucket: str, **more: str) -> dict[str, str]:

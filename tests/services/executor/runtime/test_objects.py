@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from services.executor.contract.task import Kind
-from tests.servers import s3
+from tests.servers.objects import s3
 from tests.services.executor.runtime.conftest import Tasks
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]

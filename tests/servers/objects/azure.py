@@ -20,7 +20,7 @@ KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr
 """Every Azurite has them; they are no secret."""
 _VERSION = "2021-06-08"
 _END = "2099-01-01T00:00:00Z"
-_MAIN = Path(__file__).parents[2] / ".venv/azurite/node_modules/azurite/dist/src/blob/main.js"
+_MAIN = Path(__file__).parents[3] / ".venv/azurite/node_modules/azurite/dist/src/blob/main.js"
 """Where scripts/setup --for-tests puts it."""
 
 
