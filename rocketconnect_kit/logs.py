@@ -102,8 +102,6 @@ def configure(service: str, level: str = "INFO", form: Literal["json", "text"] =
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    # Alembic tells each migration step at INFO; its summary is ours to log.
-    logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 class _Formatter(logging.Formatter):

@@ -20,17 +20,23 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from rocketconnect_kit.errors import FailedPrecondition, Unavailable
-from rocketconnect_kit.logs import hide_url_passwords
+from rocketconnect_kit.logs import get_logger, hide_url_passwords
+from rocketconnect_kit.store.schema import Applied, newest, refuse_newer
 
+OLDEST_POSTGRES = (14,)
+"""Older ones are not looked after by their makers, and nothing of ours was run on them."""
+_log = get_logger(__name__)
 _BUSY_SECONDS = 10
 _SWITCH_SECONDS = 0.01
 _START_SECONDS = 30
 _FIRST_WAIT_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 3.0
+_READ_ONLY = "25006"
+"""How PostgreSQL calls a transaction that may not write."""
 # A replica that is stopped in the middle of a transaction holds its locks: others wait for them no longer than 5 s. Not for less,
 # since one on a busy machine needs seconds to decide on ten thousand positions.
 _POSTGRES_OPTIONS = (
@@ -120,26 +126,27 @@ async def check(bound: sa.Engine) -> None:
 
 
 def migrate(bound: sa.Engine, service: str) -> None:
-    """Bring the tables of `service` to the newest form, with the Alembic versions in `services/<service>/migrations`.
+    """Bring the tables of `service` to the newest form, with the migrations in `services/<service>/migrations`.
 
     The process holds what Alembic needs from then on; services do it in another one (`open_store`).
     All or nothing, and safe when several replicas start at once: the later ones wait, then find nothing to do.
 
     Raises:
-        Unavailable: STORE_UNAVAILABLE when the database is away.
+        Unavailable: STORE_UNAVAILABLE when the database is away, read-only for now, or its disk full.
+        FailedPrecondition: STORE_TOO_NEW; STORE_TOO_OLD; MIGRATION_FAILED when the database refuses, for good, what is to be done.
     """
-    if _is_newest(bound, service):
+    if _is_usable(bound, service):
         return
     # Alembic is large, and most starts do not need it.
     from rocketconnect_kit.store.versions import upgrade
 
-    with writing(bound) as connection:
+    with _migration_errors(service), writing(bound) as connection:
         if bound.dialect.name == "postgresql":
             lock = int.from_bytes(hashlib.blake2b(f"migrate {service}".encode(), digest_size=8).digest(), signed=True)
             # Versions are loaded while the transaction stands still, which may take a while.
             connection.execute(sa.text("SET LOCAL idle_in_transaction_session_timeout = 30000"))
             connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": lock})
-        upgrade(connection, _versions(service), _version_table(service))
+        upgrade(connection, _versions(service), service)
 
 
 async def open_store(url: str, service: str) -> sa.Engine:
@@ -147,15 +154,17 @@ async def open_store(url: str, service: str) -> sa.Engine:
 
     Raises:
         Unavailable: STORE_UNAVAILABLE when it is still away then.
-        FailedPrecondition: STORE_URL_INVALID; MIGRATION_FAILED.
+        FailedPrecondition: STORE_URL_INVALID; STORE_TOO_NEW; STORE_TOO_OLD; MIGRATION_FAILED.
     """
     bound = engine(url)
     deadline = time.monotonic() + _START_SECONDS
     longest = _FIRST_WAIT_SECONDS
     while True:
         try:
-            if not await asyncio.to_thread(_is_newest, bound, service):
+            if not await asyncio.to_thread(_is_usable, bound, service):
                 await _migrate_apart(url, service)
+                # A newer replica may have been faster, and its form is not ours.
+                await asyncio.to_thread(_is_usable, bound, service)
         except Unavailable:
             if time.monotonic() > deadline:
                 raise
@@ -173,6 +182,9 @@ async def _migrate_apart(url: str, service: str) -> None:
     said, _ = await child.communicate(url.encode())
     if child.returncode == os.EX_TEMPFAIL:
         raise Unavailable("STORE_UNAVAILABLE", said.decode())
+    if child.returncode == os.EX_CONFIG:
+        reason, _, message = said.decode().partition(" ")
+        raise FailedPrecondition(reason, message)
     if child.returncode != os.EX_OK:
         message = f"the tables of the {service} service could not be brought to their newest form; what is written above says why"
         raise FailedPrecondition("MIGRATION_FAILED", message)
@@ -235,21 +247,56 @@ def _store_errors() -> Iterator[None]:
         cause = error.orig if isinstance(error, DBAPIError) else error
         message = f"the store does not answer: {hide_url_passwords(str(cause)).strip()}; the call may be repeated"
         raise Unavailable("STORE_UNAVAILABLE", message) from error
+    except InternalError as error:
+        if getattr(error.orig, "sqlstate", None) != _READ_ONLY:
+            raise
+        message = "the store takes no changes: it is a standby, or read-only by its settings; the call may be repeated"
+        raise Unavailable("STORE_UNAVAILABLE", message) from error
 
 
-def _is_newest(bound: sa.Engine, service: str) -> bool:
-    """Whether the last version that was applied is the last that there is."""
-    newest = max(path.stem for path in _versions(service).glob("v[0-9]*.py"))
-    table = _version_table(service)
+@contextmanager
+def _migration_errors(service: str) -> Iterator[None]:
+    undone = f"the tables of the {service} service could not be brought to their newest form, and nothing was changed"
+    try:
+        yield
+    except Unavailable as error:
+        message = f"{undone}: {error.message}"
+        raise Unavailable(error.reason, message) from error
+    except DBAPIError as error:
+        said = hide_url_passwords(str(error.orig)).strip()
+        message = f"{undone}: the database says: {said}; put that right, and start the service again"
+        raise FailedPrecondition("MIGRATION_FAILED", message) from error
+
+
+def _is_usable(bound: sa.Engine, service: str) -> bool:
+    """Whether the store has all revisions that this service knows; later ones must be such that it may use it all the same.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when the database is away.
+        FailedPrecondition: STORE_TOO_NEW; STORE_TOO_OLD.
+    """
+    folder = _versions(service)
+    own = newest(folder)
     with reading(bound) as connection:
-        if not sa.inspect(connection).has_table(table):
+        if bound.dialect.name == "postgresql":
+            _refuse_old_postgres(connection.dialect.server_version_info or (0,))
+        last = Applied(service).last(connection)
+        if last is None or last.number < own:
             return False
-        applied = connection.scalar(sa.select(sa.column("version_num")).select_from(sa.table(table)))
-    return applied is not None and newest.startswith(f"v{applied}_")
+        if last.number > own:
+            refuse_newer(connection, service, last, folder)
+            _log.warning(
+                "the store is newer than this service, which may use it", store=last.number, of_release=last.release, known=own
+            )
+    return True
 
 
-def _version_table(service: str) -> str:
-    return f"{service}_schema_version"
+def _refuse_old_postgres(said: tuple[int | str, ...]) -> None:
+    version = tuple(int(part) for part in said)
+    if version < OLDEST_POSTGRES:
+        has, wanted = (".".join(map(str, each)) for each in (version, OLDEST_POSTGRES))
+        message = f"the store is a PostgreSQL {has}; {wanted} or newer is needed: upgrade it, or name another one in store_url"
+        raise FailedPrecondition("STORE_TOO_OLD", message)
 
 
 def _versions(service: str) -> Path:

@@ -1,17 +1,51 @@
-"""Versions of tables, applied by Alembic. Apart from the stores, so that no service has to load it."""
+"""Migrations, applied with the operations of Alembic. Apart from the stores, so that no service has to load it."""
 
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.operations import Operations
+
+from rocketconnect_kit.store.schema import Applied, Revision, known, too_new
 
 
-def upgrade(connection: sa.Connection, versions: Path, table: str) -> None:
-    """Apply, in the transaction of the connection, what is in the folder `versions` and not in `table`, which remembers it."""
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations").replace("%", "%%"))
-    config.set_main_option("version_locations", str(versions).replace("%", "%%"))
-    config.set_main_option("path_separator", "newline")
-    config.attributes.update(connection=connection, version_table=table)
-    command.upgrade(config, "head")
+def upgrade(connection: sa.Connection, folder: Path, service: str) -> None:
+    """Apply, in the transaction of the connection, the migrations of `service` in `folder` that its tables do not have.
+
+    Tables that have more than is in the folder are left as they are.
+
+    Raises:
+        FailedPrecondition: STORE_TOO_NEW, for tables of before 0.1.0 was followed that have a revision which nobody knows.
+    """
+    applied, revisions = Applied(service), known(folder)
+    last = applied.last(connection)
+    reached = last.number if last is not None else _adopted(connection, applied, list(revisions), service)
+    context = MigrationContext.configure(connection)
+    for revision, path in revisions.items():
+        if revision.number > reached:
+            with Operations.context(context):
+                _run(path)
+            applied.add(connection, revision)
+
+
+def _adopted(connection: sa.Connection, applied: Applied, revisions: list[Revision], service: str) -> str:
+    """What 0.1.0 has applied, remembered as later versions do; empty where the tables are new."""
+    reached = applied.mark(connection)
+    if reached > revisions[-1].number:
+        raise too_new(service, reached, revisions[-1], "the version that made it")
+    applied.make(connection)
+    for revision in revisions:
+        if revision.number <= reached:
+            applied.add(connection, revision)
+    return reached
+
+
+def _run(path: Path) -> None:
+    spec = spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        msg = f"{path} is no migration"
+        raise ImportError(msg)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.upgrade()

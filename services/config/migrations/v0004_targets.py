@@ -5,6 +5,8 @@ from alembic import op
 
 revision = "0004"
 down_revision = "0003"
+release = "0.1.0"
+compatible_from = "0004"
 
 
 def upgrade() -> None:

@@ -5,6 +5,8 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
+release = "0.1.0"
+compatible_from = "0005"
 
 
 def upgrade() -> None:

@@ -5,6 +5,8 @@ from alembic import op
 
 revision = "0003"
 down_revision = "0002"
+release = "0.1.0"
+compatible_from = "0003"
 
 
 def upgrade() -> None:

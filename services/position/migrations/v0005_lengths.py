@@ -7,6 +7,8 @@ from alembic import op
 
 revision = "0005"
 down_revision = "0004"
+release = "0.1.0"
+compatible_from = "0005"
 
 _LONGEST_LEASE = 600_000_000
 _DAY = 86_400_000_000

@@ -5,6 +5,8 @@ from alembic import op
 
 revision = "0006"
 down_revision = "0005"
+release = "0.1.0"
+compatible_from = "0006"
 
 
 def upgrade() -> None:

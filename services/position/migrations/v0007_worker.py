@@ -5,6 +5,8 @@ from alembic import op
 
 revision = "0007"
 down_revision = "0006"
+release = "0.1.0"
+compatible_from = "0007"
 
 
 def upgrade() -> None:

@@ -5,6 +5,8 @@ from alembic import op
 
 revision = "0001"
 down_revision = None
+release = "0.1.0"
+compatible_from = "0001"
 
 
 def upgrade() -> None:

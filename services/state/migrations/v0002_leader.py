@@ -5,6 +5,8 @@ from alembic import op
 
 revision = "0002"
 down_revision = "0001"
+release = "0.1.0"
+compatible_from = "0002"
 
 
 def upgrade() -> None:

@@ -7,12 +7,9 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from unittest import mock
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
-from alembic.util import CommandError
 
 from rocketconnect_kit.errors import FailedPrecondition, Unavailable
 from rocketconnect_kit.store import database
@@ -42,19 +39,6 @@ def test_a_postgresql_commit_waits_for_the_disk_even_if_the_user_turned_that_off
         engine.dispose()
 
 
-def test_tables_that_are_new_enough_are_not_migrated(tmp_path: Path) -> None:
-    engine = database.engine(f"sqlite:///{tmp_path}/x.db")
-    with mock.patch.object(command, "upgrade", side_effect=command.upgrade) as upgrade:
-        for _ in range(2):
-            database.migrate(engine, "position")
-            assert upgrade.call_count == 1
-    with database.writing(engine) as connection:
-        connection.exec_driver_sql("UPDATE position_schema_version SET version_num = '0009'")
-    with pytest.raises(CommandError, match="0009"):
-        database.migrate(engine, "position")
-    engine.dispose()
-
-
 def test_a_store_is_migrated_by_another_process_so_that_the_service_does_not_hold_what_that_needs(tmp_path: Path) -> None:
     code = f"""
 import asyncio, sys
@@ -79,22 +63,10 @@ async def test_a_store_that_goes_away_while_it_is_migrated_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(database, "_START_SECONDS", 0.0)
-    monkeypatch.setattr(database, "_is_newest", lambda _bound, _service: False)
+    monkeypatch.setattr(database, "_is_usable", lambda _bound, _service: False)
     with pytest.raises(Unavailable, match="does not answer") as raised:
         await database.open_store("postgresql://u:hunter2@127.0.0.1:1/x", "position")
     assert "hunter2" not in raised.value.message
-
-
-async def test_a_store_of_a_later_version_is_refused_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    url = f"sqlite:///{tmp_path}/x.db"
-    (await database.open_store(url, "position")).dispose()
-    with sqlite3.connect(tmp_path / "x.db") as connection:
-        connection.execute("UPDATE position_schema_version SET version_num = '0009'")
-    connection.close()
-    with pytest.raises(FailedPrecondition, match="written above") as raised:
-        await database.open_store(url, "position")
-    assert raised.value.reason == "MIGRATION_FAILED"
-    assert "0009" in capfd.readouterr().err
 
 
 def test_what_raises_is_undone(tmp_path: Path) -> None:

@@ -1,18 +1,19 @@
 """Every change is kept with who, when and why, and who comes too late is told whose change was faster."""
 
+from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
 import sqlalchemy as sa
-from alembic import command
-from alembic.config import Config as AlembicConfig
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.connector.v1 import connector_pb2
 
 from rocketconnect_kit.errors import Aborted, AlreadyExists, InvalidArgument, NotFound, ServiceError
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.store import database
+from rocketconnect_kit.store.versions import upgrade
+from services.config import store as store_module
 from services.config.domain import Action, ConnectorType, Draft, WantedState
 from services.config.signature import Signature, signature
 from services.config.store import ConfigStore
@@ -165,18 +166,12 @@ async def test_a_rollback_to_a_plugin_that_is_gone_is_refused_and_changes_nothin
     assert len((await service.stub.ListChanges(pb.ListChangesRequest(name="c"))).changes) == 2
 
 
-def test_revisions_of_a_store_without_a_history_are_there_after_the_migration(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_revisions_of_a_store_without_a_history_are_there_after_the_migration(store_url: str, tmp_path: Path) -> None:
     engine = database.engine(store_url)
-    upgrade = command.upgrade
-
-    def to_the_first(config: AlembicConfig, _head: str) -> None:
-        upgrade(config, "0001")
-
-    monkeypatch.setattr(command, "upgrade", to_the_first)
-    database.migrate(engine, "config")
-    with engine.begin() as connection:
+    first = Path(store_module.__file__).with_name("migrations") / "v0001_initial.py"
+    (tmp_path / first.name).write_text(first.read_text())
+    with database.writing(engine) as connection:
+        upgrade(connection, tmp_path, "config")
         connection.execute(
             sa.text(
                 "INSERT INTO config_connectors (uid, name, revision, changed, config, wanted_state, type, create_time, update_time,"
@@ -186,7 +181,6 @@ def test_revisions_of_a_store_without_a_history_are_there_after_the_migration(
         for number in (1, 2):
             values = {"number": number}
             connection.execute(sa.text("INSERT INTO config_revisions VALUES (:number, 'u', 'c', :number, '{}', :number)"), values)
-    monkeypatch.setattr(command, "upgrade", upgrade)
     database.migrate(engine, "config")
     store = ConfigStore(engine, lambda: 3)
     assert store.get("c").apply_set == ""

@@ -1,15 +1,15 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config as AlembicConfig
 from alembic.migration import MigrationContext
 
 from rocketconnect_kit.errors import Aborted, AlreadyExists, FailedPrecondition, InvalidArgument, NotFound
 from rocketconnect_kit.store import database
+from rocketconnect_kit.store.versions import upgrade
 from rocketconnect_sdk.targets.owned import Target
 from services.config import tables
 from services.config.domain import Connector, ConnectorType, Draft, WantedState
@@ -312,23 +312,17 @@ def test_the_migrations_make_the_tables_that_the_store_uses(engine: sa.Engine) -
     ] == []
 
 
-def test_connectors_that_had_no_target_before_topics_were_targets_are_asked_again(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_connectors_that_had_no_target_before_topics_were_targets_are_asked_again(store_url: str, tmp_path: Path) -> None:
     engine = database.engine(store_url)
-    upgrade = command.upgrade
-
-    def to_the_fifth(config: AlembicConfig, _head: str) -> None:
-        upgrade(config, "0005")
-
-    monkeypatch.setattr(command, "upgrade", to_the_fifth)
-    database.migrate(engine, "config")
+    for version in Path(tables.__file__).parent.glob("migrations/v000[1-5]_*.py"):
+        (tmp_path / version.name).write_text(version.read_text())
+    with database.writing(engine) as connection:
+        upgrade(connection, tmp_path, "config")
     numbers = dict.fromkeys(("revision", "changed", "create_time", "update_time", "restarts"), 1)
     common = {**numbers, "config": "{}", "wanted_state": "RUNNING", "type": "SINK", "apply_set": ""}
     with engine.begin() as connection:
         for name, targets in (("directory", "[]"), ("file", '[["filename", "file:///out"]]')):
             connection.execute(tables.connectors.insert().values(uid=name, name=name, targets=targets, **common))
-    monkeypatch.setattr(command, "upgrade", upgrade)
     database.migrate(engine, "config")
     store = ConfigStore(engine, lambda: 1)
     assert [connector.name for connector in store.of_unknown_targets()] == ["directory"]

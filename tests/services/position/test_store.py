@@ -309,7 +309,7 @@ def test_what_was_confirmed_before_lengths_were_stored_is_waited_for_as_long_as_
         (tmp_path / version.name).write_text(version.read_text())
     row = "INSERT INTO position_tasks (connector_uid, task, generation, epoch, clean, open, confirmed_until)"
     with database.writing(bound) as connection:
-        upgrade(connection, tmp_path, "position_schema_version")
+        upgrade(connection, tmp_path, "position")
         for uid, until in (("recent", now - 3_600_000_000), ("long ago", now - 90_000_000_000), ("never", 0)):
             connection.execute(sa.text(f"{row} VALUES ('{uid}', 0, 1, 1, true, true, {until})"))
     database.migrate(bound, "position")
