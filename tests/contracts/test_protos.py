@@ -24,6 +24,7 @@ from rocketconnect.topic.v1 import topic_service_pb2
 
 from services.gateway.api.rules import rules
 from services.gateway.problems import HTTP_STATUS
+from tests.deploy.releases import Release, releases
 
 ROOT = Path(__file__).parents[2]
 BUF = Path(sys.executable).with_name("buf")
@@ -88,6 +89,40 @@ def test_no_change_breaks_those_who_use_the_protos_as_they_are_committed() -> No
     for commit in run("git", "rev-list", "--max-count=2", "HEAD", "--", "protos/*.proto").stdout.split():
         done = run(BUF, "breaking", "--against", f".git#ref={commit}")
         assert (done.returncode, done.stdout) == (0, ""), f"{commit}: {done.stderr}; a breaking change is a v2 beside v1"
+
+
+@pytest.mark.parametrize("release", releases(), ids=lambda release: release.version)
+def test_no_change_breaks_those_who_run_a_release(release: Release) -> None:
+    if shutil.which("git") is None or run("git", "rev-parse", "--verify", "HEAD:protos").returncode:
+        pytest.skip("there is no commit to compare with")
+    done = run(BUF, "breaking", "--against", f".git#ref={release.commit}")
+    assert (done.returncode, done.stdout) == (0, ""), f"{done.stderr}; a breaking change is a v2 beside v1"
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "seen"),
+    [
+        (
+            "  string worker_id = 5;\n",
+            "",
+            'field "5" with name "worker_id" on message "OpenTaskRequest" was deleted',
+        ),
+        ("  string worker_id = 5;", "  bytes worker_id = 5;", 'changed type from "string" to "bytes"'),
+        ("rpc OpenTask(", "rpc BeginTask(", 'Previously present RPC "OpenTask" on service "PositionService" was deleted'),
+    ],
+)
+@pytest.mark.slow
+def test_a_change_that_breaks_those_who_run_a_release_is_seen(was: str, becomes: str, seen: str, tmp_path: Path) -> None:
+    for name in ("protos", "third_party/protos"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.py", "*.pyi", "__pycache__"))
+    shutil.copy(ROOT / "buf.yaml", tmp_path)
+    proto = tmp_path / "protos/rocketconnect/position/v1/position_service.proto"
+    text = proto.read_text()
+    assert text.count(was) == 1
+    proto.write_text(text.replace(was, becomes))
+    done = run(BUF, "breaking", tmp_path, "--against", f".git#ref={releases()[-1].commit}")
+    assert done.returncode != 0
+    assert seen in done.stdout
 
 
 def test_package_is_folder_and_service_is_named_after_its_area() -> None:
