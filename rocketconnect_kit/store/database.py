@@ -133,14 +133,15 @@ def migrate(bound: sa.Engine, service: str) -> None:
 
     Raises:
         Unavailable: STORE_UNAVAILABLE when the database is away, read-only for now, or its disk full.
-        FailedPrecondition: STORE_TOO_NEW; STORE_TOO_OLD; MIGRATION_FAILED when the database refuses, for good, what is to be done.
+        FailedPrecondition: STORE_TOO_NEW; STORE_TOO_OLD; STORE_UNREADABLE, MIGRATION_FAILED when the database refuses for good.
     """
     if _is_usable(bound, service):
         return
     # Alembic is large, and most starts do not need it.
     from rocketconnect_kit.store.versions import upgrade
 
-    with _migration_errors(service), writing(bound) as connection:
+    undone = f"the tables of the {service} service could not be brought to their newest form, and nothing was changed"
+    with _refusals("MIGRATION_FAILED", undone), writing(bound) as connection:
         if bound.dialect.name == "postgresql":
             lock = int.from_bytes(hashlib.blake2b(f"migrate {service}".encode(), digest_size=8).digest(), signed=True)
             # Versions are loaded while the transaction stands still, which may take a while.
@@ -154,7 +155,7 @@ async def open_store(url: str, service: str) -> sa.Engine:
 
     Raises:
         Unavailable: STORE_UNAVAILABLE when it is still away then.
-        FailedPrecondition: STORE_URL_INVALID; STORE_TOO_NEW; STORE_TOO_OLD; MIGRATION_FAILED.
+        FailedPrecondition: STORE_URL_INVALID; STORE_TOO_NEW; STORE_TOO_OLD; STORE_UNREADABLE; MIGRATION_FAILED.
     """
     bound = engine(url)
     deadline = time.monotonic() + _START_SECONDS
@@ -255,17 +256,17 @@ def _store_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _migration_errors(service: str) -> Iterator[None]:
-    undone = f"the tables of the {service} service could not be brought to their newest form, and nothing was changed"
+def _refusals(reason: str, what: str) -> Iterator[None]:
+    """At the start of a service: what the database refuses is told in words that say `what` could not be done."""
     try:
         yield
     except Unavailable as error:
-        message = f"{undone}: {error.message}"
+        message = f"{what}: {error.message}"
         raise Unavailable(error.reason, message) from error
     except DBAPIError as error:
         said = hide_url_passwords(str(error.orig)).strip()
-        message = f"{undone}: the database says: {said}; put that right, and start the service again"
-        raise FailedPrecondition("MIGRATION_FAILED", message) from error
+        message = f"{what}: the database says: {said}; put that right, and start the service again"
+        raise FailedPrecondition(reason, message) from error
 
 
 def _is_usable(bound: sa.Engine, service: str) -> bool:
@@ -273,11 +274,11 @@ def _is_usable(bound: sa.Engine, service: str) -> bool:
 
     Raises:
         Unavailable: STORE_UNAVAILABLE when the database is away.
-        FailedPrecondition: STORE_TOO_NEW; STORE_TOO_OLD.
+        FailedPrecondition: STORE_TOO_NEW; STORE_TOO_OLD; STORE_UNREADABLE.
     """
     folder = _versions(service)
     own = newest(folder)
-    with reading(bound) as connection:
+    with _refusals("STORE_UNREADABLE", f"the store of the {service} service can't be read"), reading(bound) as connection:
         if bound.dialect.name == "postgresql":
             _refuse_old_postgres(connection.dialect.server_version_info or (0,))
         last = Applied(service).last(connection)

@@ -170,6 +170,17 @@ def test_a_disk_that_gets_full_in_a_migration_changes_nothing_and_is_told_in_wor
     engine.dispose()
 
 
+def test_a_file_that_is_no_database_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "x.db").write_bytes(b"something else" * 1_000)
+    engine = database.engine(f"sqlite:///{tmp_path}/x.db")
+    with pytest.raises(
+        FailedPrecondition, match=r"store of the position service can't be read: .*file is not a database"
+    ) as refused:
+        database.migrate(engine, "position")
+    assert refused.value.reason == "STORE_UNREADABLE"
+    engine.dispose()
+
+
 @pytest.mark.postgres
 def test_a_database_that_takes_no_changes_may_do_so_later(postgres: str) -> None:
     engine = database.engine(postgres)
