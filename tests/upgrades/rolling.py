@@ -63,6 +63,7 @@ class Rolling:
         self.fleet = Fleet(folder, replicas=replicas, executors=len(EXECUTORS), spark=False)
         self.steps: list[Step] = []
         self._versions: dict[str, Version] = {}
+        self._metrics: dict[str, int] = {}
         gateway = self.fleet.processes["gateway"]
         self._exporter = free_ports.choose()
         told = {"ROCKETCONNECT_PORT": str(self._exporter), "ROCKETCONNECT_GATEWAY_ADDRESS": self.fleet.rest.removeprefix("http://")}
@@ -74,7 +75,11 @@ class Rolling:
             # What breaks services on purpose is not for those of other versions.
             left_out = {"PYTHONPATH", "CHAOS_FAILPOINTS", *(("ROCKETCONNECT_STORE_URL",) if self._in_files else ())}
             environment = {key: value for key, value in process.environment.items() if key not in left_out}
-            process.environment = {**environment, "ROCKETCONNECT_REBALANCE_DELAY_SECONDS": "1"}
+            own = {"ROCKETCONNECT_REBALANCE_DELAY_SECONDS": "1"}
+            if name != EXPORTER:
+                self._metrics[name] = free_ports.choose()
+                own["ROCKETCONNECT_METRICS_PORT"] = str(self._metrics[name])
+            process.environment = {**environment, **own}
             self._set(name, version)
 
     def begin(self, load: Load) -> None:
@@ -97,7 +102,7 @@ class Rolling:
         assert process.exit_code == 0, name
         self._set(name, version)
         process.start()
-        self._until(self._answers)
+        self._until(lambda: self._is_ready(name) and self._answers())
         assert self.runs(name, version)
         self._goes_on(tick)
         step.seconds = time.monotonic() - began
@@ -151,6 +156,14 @@ class Rolling:
         self._versions[name] = version
         command = [str(version.python), "-P", "-m", f"services.{kind_of(name)}"]
         self.fleet.processes[name].command = partial(tethered, command)
+
+    def _is_ready(self, name: str) -> bool:
+        if name == EXPORTER:
+            return True
+        try:
+            return httpx.get(f"http://127.0.0.1:{self._metrics[name]}/readyz", timeout=2).is_success
+        except httpx.HTTPError:
+            return False
 
     def _answers(self) -> bool:
         return answers(self.fleet.rest, len(EXECUTORS))
