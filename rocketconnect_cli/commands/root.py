@@ -10,6 +10,7 @@ from rocketconnect_cli.access.profile import CURRENT, Profile, chosen
 from rocketconnect_cli.api import ApiError
 from rocketconnect_cli.commands import cluster, connector, plugins, position, secret, topic, worker
 from rocketconnect_cli.commands.apply import apply
+from rocketconnect_cli.commands.backup import backup, restore
 from rocketconnect_cli.commands.dead_letters import dlq
 from rocketconnect_cli.commands.doctor import doctor
 from rocketconnect_cli.commands.preview import preview
@@ -35,6 +36,8 @@ _ORDER = (
     "token",
     "cluster",
     "worker",
+    "backup",
+    "restore",
 )
 """As people meet them; what is not named comes behind."""
 _FIRST = (
@@ -72,6 +75,8 @@ app.command(name="verify")(verify)
 app.command(name="cluster")(cluster.cluster)
 app.command(name="up")(up)
 app.command(name="doctor")(doctor)
+app.command(name="backup")(backup)
+app.command(name="restore")(restore)
 app.command(
     name="serve",
     # Flags after the service's name belong to the service, --help too.

@@ -42,6 +42,8 @@ _READ_ONLY = "25006"
 _POSTGRES_OPTIONS = (
     "-c synchronous_commit=on -c statement_timeout=15000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=5000"
 )
+APPLICATION = "rocketconnect"
+"""What PostgreSQL calls our connections: nobody restores a database under them."""
 # Invariant 8, where the machine of the database is gone or cut off and nobody says so.
 _POSTGRES_CONNECTION = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2, "tcp_user_timeout": 10_000}
 
@@ -70,7 +72,7 @@ def engine(url: str, *, pool_size: int = 8) -> sa.Engine:
             # Said, because a server or a role may have another default: decisions are made on rows that were locked, and must see
             # what their last writer has left.
             isolation_level="READ COMMITTED",
-            connect_args={**_POSTGRES_CONNECTION, "options": _POSTGRES_OPTIONS},
+            connect_args={**_POSTGRES_CONNECTION, "application_name": APPLICATION, "options": _POSTGRES_OPTIONS},
         )
     why = f"{backend!r} is not a store"
     raise _invalid_url(why)

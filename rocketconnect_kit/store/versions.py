@@ -10,10 +10,10 @@ from alembic.operations import Operations
 from rocketconnect_kit.store.schema import Applied, Revision, known, too_new
 
 
-def upgrade(connection: sa.Connection, folder: Path, service: str) -> None:
+def upgrade(connection: sa.Connection, folder: Path, service: str, until: str = "") -> None:
     """Apply, in the transaction of the connection, the migrations of `service` in `folder` that its tables do not have.
 
-    Tables that have more than is in the folder are left as they are.
+    Tables that have more than is in the folder are left as they are. With `until` the migrations end with that revision.
 
     Raises:
         FailedPrecondition: STORE_TOO_NEW, for tables of before 0.1.0 was followed that have a revision which nobody knows.
@@ -23,7 +23,7 @@ def upgrade(connection: sa.Connection, folder: Path, service: str) -> None:
     reached = last.number if last is not None else _adopted(connection, applied, list(revisions), service)
     context = MigrationContext.configure(connection)
     for revision, path in revisions.items():
-        if revision.number > reached:
+        if reached < revision.number <= (until or revision.number):
             with Operations.context(context):
                 _run(path)
             applied.add(connection, revision)

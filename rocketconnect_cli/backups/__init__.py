@@ -1,0 +1,1 @@
+"""All stores in one file, and back: `rocketconnect backup` and `rocketconnect restore`."""
