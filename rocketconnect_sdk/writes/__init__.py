@@ -257,6 +257,10 @@ class WriteTask(RecordSinkTask):
         """A note was not as expected: another task of this plan has begun, or an answer was lost, or this owner is replaced."""
         names = names_of(connection.notes([PLAN]).get(PLAN), self._owner)
         held = read_notes(connection.notes(names), self._owner)
+        if PLAN not in held.texts:
+            fix = "Restart the connector to go on behind what it has read, or reset its position first to write all again"
+            msg = f"the target has nothing of this connector any more, as if it had been emptied. {fix}"
+            raise PermanentError(msg)
         behind = [queue for queue, position in self._positions.items() if _is_before(held.positions.get(queue), position)]
         if behind or not is_claimed(held.texts, self._owner):
             which = f" of {', '.join(sorted(behind))}" if behind else ""

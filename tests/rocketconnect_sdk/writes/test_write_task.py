@@ -149,3 +149,17 @@ def test_a_target_that_was_put_back_ends_the_task_and_is_read_again_from_where_i
     with pytest.raises(PermanentError, match=r"t/b/0 is not there any more: the target has lost its newest data"):
         write(running, ["c"], 2)
     assert task(target, epoch=2).start() == {QUEUE: QueuePosition(1)}
+
+
+def test_a_target_that_was_emptied_is_told_from_one_that_was_put_back() -> None:
+    target = Target()
+    running = task(target)
+    running.start()
+    write(running, ["a"])
+    target.notes, target.values = {}, []
+    with pytest.raises(PermanentError, match="as if it had been emptied"):
+        write(running, ["b"], 1)
+    again = task(target, epoch=2)
+    assert again.start() == {}
+    write(again, ["b"], 1)
+    assert target.values == ["b"]
