@@ -85,6 +85,8 @@ def of_exporter() -> Iterator[Described]:
     """What the exporter tells, of a connector that has all that there is."""
     told = states.TaskMetrics(batches=1, batch_bounds=[1.0], batch_buckets=[1], source_remaining=1, source_remaining_known=True)
     told.MergeFrom(states.TaskMetrics(latencies=1, latency_bounds=[1.0], latency_buckets=[1]))
+    told.spark_steps.add(step="write", count=1, buckets=[1])
+    told.spark_driver.MergeFrom(states.SparkDriver(profile="spark", heap_max_bytes=1, resident_bytes=1, spilled_bytes=1))
     told.newest_record.GetCurrentTime()
     told.newest_stored.GetCurrentTime()
     told.lags.add(queue="topic/broker/0", messages=1, position=1)

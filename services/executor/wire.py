@@ -32,7 +32,7 @@ from services.executor.contract.answers import (
 )
 from services.executor.contract.assignment import PLAN, Assigned, Key, PlanResult
 from services.executor.contract.messages import LogLine
-from services.executor.contract.metrics import TaskMetrics
+from services.executor.contract.metrics import DriverUse, TaskMetrics
 from services.executor.contract.questions import GivenPosition
 from services.executor.contract.task import State
 from services.executor.hosts.pool import HostView
@@ -126,6 +126,11 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         gap_messages=value.gap_messages,
         last_left_out=value.last_left_out,
         spark_ui=value.spark_ui,
+        spark_steps=[
+            states.SparkStep(step=each.step, count=each.count, seconds=each.seconds, buckets=each.buckets)
+            for each in value.spark_steps
+        ],
+        spark_driver=None if value.spark_driver is None else _spark_driver(value.spark_driver),
         warnings=[states.TaskWarning(time=timestamp(one.time), message=one.message) for one in value.warnings],
         open_batch=None
         if value.open_batch is None
@@ -135,6 +140,19 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
             due=None if value.open_batch.due is None else timestamp(value.open_batch.due),
         ),
         source_positions=[states.SourcePosition(partition=at.partition, offset=at.offset) for at in value.source_positions],
+    )
+
+
+def _spark_driver(value: DriverUse) -> states.SparkDriver:
+    return states.SparkDriver(
+        profile=value.profile,
+        heap_used_bytes=value.heap_used,
+        heap_committed_bytes=value.heap_committed,
+        heap_max_bytes=value.heap_max,
+        resident_bytes=value.resident,
+        gc_seconds=value.gc_seconds,
+        gc_runs=value.gc_runs,
+        spilled_bytes=value.spilled,
     )
 
 

@@ -13,7 +13,7 @@ from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.state.v1 import state_service_pb2 as states
 
-from services.exporter import freshness
+from services.exporter import freshness, spark
 from services.exporter.series import TASK, UNDER_WAY, Tasks, labels_of
 
 _QUEUE = (*TASK, "topic", "queue")
@@ -77,6 +77,7 @@ def of_states(said: Sequence[states.ConnectorState]) -> Iterator[Metric]:
         yield gauge
     yield _batches(running)
     yield from freshness.of_tasks(running)
+    yield from spark.of_tasks(running)
     yield from _of_ends(running)
 
 

@@ -125,6 +125,7 @@ def _metrics(view: TaskView) -> pb.TaskMetrics:
         metrics.ClearField("source_remaining_unit")
         metrics.ClearField("source_time_left")
         metrics.ClearField("spark_ui")
+        metrics.ClearField("spark_driver")
     return metrics
 
 

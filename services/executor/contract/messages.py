@@ -107,6 +107,8 @@ class StartSpark(msgspec.Struct, tag=True, frozen=True):
     title: str = ""
     jars: str = ""
     """The list of the jars that the sinks in it need; see SparkNeeds."""
+    name: str = ""
+    """What the profile is called for people."""
 
 
 Order = Begin | Renew | StartTask | DirectTask | SignalTask | StartSpark | Question

@@ -45,6 +45,30 @@ LATENCY_BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0,
 """Upper bounds in seconds of TaskMetrics.latency_buckets."""
 
 
+@dataclass(frozen=True, slots=True)
+class StepTimes:
+    """How long a step of a sink's batches on Spark took; see state/v1 SparkStep. The buckets are those of BATCH_BOUNDS."""
+
+    step: str
+    count: int = 0
+    seconds: float = 0.0
+    buckets: tuple[int, ...] = (0,) * len(BATCH_BOUNDS)
+
+
+@dataclass(frozen=True, slots=True)
+class DriverUse:
+    """What the Java process of a Spark driver uses; see state/v1 SparkDriver. Sizes are bytes; None: not known."""
+
+    profile: str
+    heap_used: int
+    heap_committed: int
+    heap_max: int | None
+    resident: int | None
+    gc_seconds: float
+    gc_runs: int
+    spilled: int | None
+
+
 @dataclass(slots=True)
 class TaskMetrics:
     """Counters since `counted_since`, the start of the task, and gauges of now: the fields of state/v1 TaskMetrics.
@@ -84,6 +108,8 @@ class TaskMetrics:
     warnings: tuple[Warned, ...] = ()
     open_batch: OpenBatch | None = None
     spark_ui: str = ""
+    spark_steps: tuple[StepTimes, ...] = ()
+    spark_driver: DriverUse | None = None
     newest_record: float | None = None
     newest_stored: float | None = None
     latencies: int = 0

@@ -16,6 +16,7 @@ from rocketconnect_kit.java.jars import jars_of, listed
 from rocketconnect_sdk.errors import ConfigError, RetriableError
 from rocketconnect_sdk.spark.needs import joined
 from services.executor.contract.messages import Exit, SparkFailed, SparkFetches, SparkReady, StartSpark
+from services.executor.contract.metrics import DriverUse
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
 from services.executor.runtime.sink.spark.errors import spark_error_text
@@ -31,6 +32,8 @@ _SWITCH_SECONDS = 0.0005
 """A batch asks Java some forty things and then waits for the interpreter: so long at most for each thread that computes."""
 _GONE_SECONDS = 0.5
 """How long after its connections are cut the end of a Java process may be seen: the kernel closes them first."""
+USE_SECONDS = 15.0
+"""How often a driver is asked what it uses: as often as Prometheus asks."""
 
 
 class SparkDriver:
@@ -53,11 +56,17 @@ class SparkDriver:
         self._error: BaseException | None = None
         self._reason = ""
         self._doing = _STARTING
+        self._use: DriverUse | None = None
 
     @property
     def doing(self) -> str:
         """What it does until there is a session, for people."""
         return self._doing
+
+    @property
+    def use(self) -> DriverUse | None:
+        """What it uses, as it said last; None: nothing is known."""
+        return self._use
 
     def warm_up(self) -> None:
         """Make the session in the background, before anybody waits for it."""
@@ -110,6 +119,24 @@ class SparkDriver:
         folder = jars_of(wanted, fetching)
         return {"spark.jars": ",".join(sorted(str(jar) for jar in folder.glob("*.jar")))}
 
+    def _watch(self, session: "SparkSession") -> None:
+        """Asks what it uses, until Java ends or says something that is not understood: no task has anything of that."""
+        from services.executor.runtime.sink.spark.use import DriverGauges
+
+        process = _java_of(session)
+        try:
+            gauges = DriverGauges(session, self._order.name, process.pid if process is not None else None)
+            while True:
+                self._use = gauges.read()
+                time.sleep(USE_SECONDS)
+        except Exception as error:  # of py4j, whose connection ends with Java, or of a Spark whose gauges have other names
+            self._use = None
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                if process is not None:
+                    process.wait(_GONE_SECONDS)
+                    return
+            sys.stderr.write(f"what the Spark driver uses is not told any more: {spark_error_text(error)}\n")
+
     def _hold(self) -> None:
         """Makes the session and stays until its Java process ends: the kernel ends that one with the thread that started it."""
         try:
@@ -127,6 +154,7 @@ class SparkDriver:
             gc.collect()
             gc.freeze()
             self._session = session
+            threading.Thread(target=self._watch, args=(session,), name="spark use", daemon=True).start()
             self._line.send(SparkReady(time.monotonic() - began))
         except BaseException as error:  # handed to whoever asked for the session
             self._error = error

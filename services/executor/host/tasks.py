@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rocketconnect_kit.clock import boot_seconds
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.messages import DirectTask, Exit, Pulse, SignalAnswered, SignalTask, StartTask, TaskEnded
+from services.executor.contract.metrics import DriverUse
 from services.executor.contract.task import Kind, Outcome, TaskSpec
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
@@ -124,7 +125,14 @@ class Tasks:
                 time.sleep(_COALESCE_SECONDS)
                 self._changed.clear()
             with self._telling:
+                if self.driver is not None and (use := self.driver.use) is not None:
+                    self._tell_use(use)
                 self._line.send(Pulse([run.reporter.pulse() for run in self._runs()]))
+
+    def _tell_use(self, use: DriverUse) -> None:
+        """All tasks of a host with a driver run on it."""
+        for run in self._runs():
+            run.reporter.metrics.spark_driver = use
 
     def _guard(self) -> None:
         """Invariant 3: without a lease nothing is changed, also when the executor itself is stopped and can say nothing.

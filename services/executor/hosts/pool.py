@@ -288,7 +288,8 @@ class HostPool:
         self._hosts.append(host)
         host.process.send(Begin(self._endpoints), Renew(self._lease_until))
         if profile is not NATIVE:
-            host.process.send(StartSpark(dict(profile.settings), self._spark_classes, profile.title, profile.jars))
+            settings, name = dict(profile.settings), profile_name(profile)
+            host.process.send(StartSpark(settings, self._spark_classes, profile.title, profile.jars, name))
         return host
 
     def _on_event(self, host: _Host, event: Event) -> None:

@@ -253,13 +253,15 @@ def _engine(
         msg = "this host has no Spark: engine=spark needs a worker that runs Spark"
         raise PermanentError(msg)
     from services.executor.runtime.sink.spark.engines import DataFrameEngine, RecordsOnSparkEngine
+    from services.executor.runtime.sink.spark.steps import Steps
 
     context.spark = session = _awaited(spark, runtime)
     runtime.reporter.metrics.spark_ui = session.sparkContext.uiWebUrl or ""
+    steps = Steps(runtime.reporter.metrics)
     if isinstance(plugin, RecordSink):
         records = plugin.open(runtime.config, task_config, context)
         held.callback(records.close)
-        on_spark = RecordsOnSparkEngine(records, session, name, headers=plugin.wants_headers)
+        on_spark = RecordsOnSparkEngine(records, session, name, steps, headers=plugin.wants_headers)
         held.callback(on_spark.close)
         return on_spark, records
     if not isinstance(plugin, DataFrameSink):
@@ -267,6 +269,6 @@ def _engine(
         raise PermanentError(msg)
     frames = plugin.open(runtime.config, task_config, context)
     held.callback(frames.close)
-    engine = DataFrameEngine(frames, session, name, frames.columns or plugin.columns)
+    engine = DataFrameEngine(frames, session, name, frames.columns or plugin.columns, steps)
     held.callback(engine.close)
     return engine, frames

@@ -19,6 +19,7 @@ from rocketconnect.executor.v1 import executor_service_pb2 as pb
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceStub
 from rocketconnect.position.v1.position_service_pb2 import ListPositionsRequest
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
+from rocketconnect.state.v1 import state_service_pb2 as states
 
 from rocketconnect_kit.errors import InvalidArgument, ServiceError
 from rocketconnect_kit.serving.status import decode
@@ -289,6 +290,11 @@ def answers(host: str, port: int) -> bool:
         return one.connect_ex((host, port)) == 0
 
 
+def _steps(task: states.TaskState) -> tuple[object, ...]:
+    said = task.metrics
+    return (*(each.step for each in said.spark_steps), 0 < said.spark_driver.heap_used_bytes < said.spark_driver.heap_max_bytes)
+
+
 @pytest.mark.spark
 def test_spark_sinks_of_one_profile_share_a_driver_that_is_started_again_when_its_java_process_dies(
     system: System, tmp_path: Path
@@ -303,6 +309,10 @@ def test_spark_sinks_of_one_profile_share_a_driver_that_is_started_again_when_it
     system.until(lambda: all(len(lines(out)) > rows / 20 for out in outs.values()), seconds=90)
     (spark,) = [host for host in system.hosts("worker-1") if host.profile == "spark"]
     assert sorted(spark.tasks) == ["first/0", "second/0"]
+    # They are told once a second, and the driver by both.
+    system.until(
+        lambda: {_steps(task) for name in outs for task in system.state(name).tasks if not task.task} == {("stage", "commit", True)}
+    )
     (java,) = [child for child in psutil.Process(spark.pid).children(recursive=True) if child.name() == "java"]
     java.kill()
     # On a slow machine all of the first ones may be there by then.

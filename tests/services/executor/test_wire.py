@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.executor.contract.metrics import OpenBatch, TaskMetrics
+from services.executor.contract.metrics import DriverUse, OpenBatch, StepTimes, TaskMetrics
 from services.executor.wire import metrics
 
 
@@ -29,6 +29,19 @@ def test_an_open_batch_is_told_with_its_times_where_there_is_one() -> None:
     assert not metrics(TaskMetrics()).HasField("open_batch")
     without_end = metrics(TaskMetrics(open_batch=OpenBatch(7, 1.5, None))).open_batch
     assert (without_end.records, without_end.HasField("due")) == (7, False)
+
+
+def test_what_a_spark_driver_uses_goes_with_a_report_where_it_is_known() -> None:
+    use = DriverUse("spark", 5, 6, None, None, 1.5, 2, 0)
+    said = metrics(TaskMetrics(spark_driver=use, spark_steps=(StepTimes("write", 1, 0.5),)))
+    assert (said.spark_driver.profile, said.spark_driver.heap_used_bytes, said.spark_driver.gc_seconds) == ("spark", 5, 1.5)
+    assert [said.spark_driver.HasField(name) for name in ("heap_max_bytes", "resident_bytes", "spilled_bytes")] == [
+        False,
+        False,
+        True,
+    ]
+    assert [(each.step, each.count, each.seconds) for each in said.spark_steps] == [("write", 1, 0.5)]
+    assert not metrics(TaskMetrics()).HasField("spark_driver")
 
 
 def test_times_and_latencies_go_with_a_report_where_there_are_any() -> None:

@@ -149,6 +149,7 @@ async def test_what_is_measured_while_a_task_runs_is_not_shown_of_one_that_does_
     delivered = Timestamp(seconds=5)
     metrics.newest_record.CopyFrom(delivered)
     metrics.spark_ui = "http://127.0.0.1:4040"
+    metrics.spark_driver.heap_used_bytes = 5
     for state in ("RUNNING", "IDLE", "WAITING", "STALLED", "PAUSED"):
         await client.report(task_report(0, metrics=metrics, state=connector_pb2.State.Value(f"STATE_{state}")))
         assert (await client.state()).tasks[0].metrics == metrics

@@ -142,6 +142,103 @@ class TaskWarning(_message.Message):
 Global___TaskWarning: _TypeAlias = TaskWarning  # noqa: Y015
 
 @_typing.final
+class SparkStep(_message.Message):
+    """How long a step of a sink's batches on Spark took, since the task was started. Steps that failed count, too."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    STEP_FIELD_NUMBER: _builtins.int
+    COUNT_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    BUCKETS_FIELD_NUMBER: _builtins.int
+    step: _builtins.str
+    """stage and commit, of a sink whose writers run in Spark's workers; write, of one that writes a DataFrame, which is both."""
+    count: _builtins.int
+    """How often it was done."""
+    seconds: _builtins.float
+    """Seconds that these took, summed."""
+    @_builtins.property
+    def buckets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """How many took at most that long, cumulative; their bounds are batch_bounds."""
+
+    def __init__(
+        self,
+        *,
+        step: _builtins.str = ...,
+        count: _builtins.int = ...,
+        seconds: _builtins.float = ...,
+        buckets: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["buckets", b"buckets", "count", b"count", "seconds", b"seconds", "step", b"step"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SparkStep: _TypeAlias = SparkStep  # noqa: Y015
+
+@_typing.final
+class SparkDriver(_message.Message):
+    """What the Java process of a Spark driver uses, which all tasks with the same profile on a worker share. It is asked four times a minute."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROFILE_FIELD_NUMBER: _builtins.int
+    HEAP_USED_BYTES_FIELD_NUMBER: _builtins.int
+    HEAP_COMMITTED_BYTES_FIELD_NUMBER: _builtins.int
+    HEAP_MAX_BYTES_FIELD_NUMBER: _builtins.int
+    RESIDENT_BYTES_FIELD_NUMBER: _builtins.int
+    GC_SECONDS_FIELD_NUMBER: _builtins.int
+    GC_RUNS_FIELD_NUMBER: _builtins.int
+    SPILLED_BYTES_FIELD_NUMBER: _builtins.int
+    profile: _builtins.str
+    """What its profile is called: spark, or spark- and a digest."""
+    heap_used_bytes: _builtins.int
+    """What of the heap is in use, garbage included."""
+    heap_committed_bytes: _builtins.int
+    """What of the heap Java has taken from the system."""
+    heap_max_bytes: _builtins.int
+    """The most that the heap may be. Unset: there is no limit."""
+    resident_bytes: _builtins.int
+    """What the process has in memory altogether. Unset: not known."""
+    gc_seconds: _builtins.float
+    """Seconds spent on collecting garbage since it was started, over all collectors."""
+    gc_runs: _builtins.int
+    """How often they ran."""
+    spilled_bytes: _builtins.int
+    """What tasks wrote to disk since it was started because it did not fit into memory. Unset: not known, as they run in other processes."""
+    def __init__(
+        self,
+        *,
+        profile: _builtins.str = ...,
+        heap_used_bytes: _builtins.int = ...,
+        heap_committed_bytes: _builtins.int = ...,
+        heap_max_bytes: _builtins.int | None = ...,
+        resident_bytes: _builtins.int | None = ...,
+        gc_seconds: _builtins.float = ...,
+        gc_runs: _builtins.int = ...,
+        spilled_bytes: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_heap_max_bytes", b"_heap_max_bytes", "_resident_bytes", b"_resident_bytes", "_spilled_bytes", b"_spilled_bytes", "heap_max_bytes", b"heap_max_bytes", "resident_bytes", b"resident_bytes", "spilled_bytes", b"spilled_bytes"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_heap_max_bytes", b"_heap_max_bytes", "_resident_bytes", b"_resident_bytes", "_spilled_bytes", b"_spilled_bytes", "gc_runs", b"gc_runs", "gc_seconds", b"gc_seconds", "heap_committed_bytes", b"heap_committed_bytes", "heap_max_bytes", b"heap_max_bytes", "heap_used_bytes", b"heap_used_bytes", "profile", b"profile", "resident_bytes", b"resident_bytes", "spilled_bytes", b"spilled_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__heap_max_bytes: _TypeAlias = _typing.Literal["heap_max_bytes"]  # noqa: Y015
+    _WhichOneofArgType__heap_max_bytes: _TypeAlias = _typing.Literal["_heap_max_bytes", b"_heap_max_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__resident_bytes: _TypeAlias = _typing.Literal["resident_bytes"]  # noqa: Y015
+    _WhichOneofArgType__resident_bytes: _TypeAlias = _typing.Literal["_resident_bytes", b"_resident_bytes"]  # noqa: Y015
+    _WhichOneofReturnType__spilled_bytes: _TypeAlias = _typing.Literal["spilled_bytes"]  # noqa: Y015
+    _WhichOneofArgType__spilled_bytes: _TypeAlias = _typing.Literal["_spilled_bytes", b"_spilled_bytes"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__heap_max_bytes) -> _WhichOneofReturnType__heap_max_bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__resident_bytes) -> _WhichOneofReturnType__resident_bytes | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__spilled_bytes) -> _WhichOneofReturnType__spilled_bytes | None: ...
+
+Global___SparkDriver: _TypeAlias = SparkDriver  # noqa: Y015
+
+@_typing.final
 class TaskMetrics(_message.Message):
     """Counters of a task since it was started, and gauges of now."""
 
@@ -185,6 +282,8 @@ class TaskMetrics(_message.Message):
     LATENCY_SECONDS_FIELD_NUMBER: _builtins.int
     LATENCY_BOUNDS_FIELD_NUMBER: _builtins.int
     LATENCY_BUCKETS_FIELD_NUMBER: _builtins.int
+    SPARK_STEPS_FIELD_NUMBER: _builtins.int
+    SPARK_DRIVER_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -302,6 +401,14 @@ class TaskMetrics(_message.Message):
     def latency_buckets(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """How many took at most that long, cumulative."""
 
+    @_builtins.property
+    def spark_steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___SparkStep]:
+        """Of a sink on Spark: how long the steps of its batches took."""
+
+    @_builtins.property
+    def spark_driver(self) -> Global___SparkDriver:
+        """Of a sink on Spark: what the driver uses that it runs on. Unset: not known, or it is none."""
+
     def __init__(
         self,
         *,
@@ -343,10 +450,12 @@ class TaskMetrics(_message.Message):
         latency_seconds: _builtins.float = ...,
         latency_bounds: _abc.Iterable[_builtins.float] | None = ...,
         latency_buckets: _abc.Iterable[_builtins.int] | None = ...,
+        spark_steps: _abc.Iterable[Global___SparkStep] | None = ...,
+        spark_driver: Global___SparkDriver | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "newest_record", b"newest_record", "newest_stored", b"newest_stored", "open_batch", b"open_batch", "source_time_left", b"source_time_left"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "newest_record", b"newest_record", "newest_stored", b"newest_stored", "open_batch", b"open_batch", "source_time_left", b"source_time_left", "spark_driver", b"spark_driver"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "dropped_in_a_row", b"dropped_in_a_row", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "latencies", b"latencies", "latency_bounds", b"latency_bounds", "latency_buckets", b"latency_buckets", "latency_seconds", b"latency_seconds", "newest_record", b"newest_record", "newest_stored", b"newest_stored", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left", "spark_ui", b"spark_ui", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "dropped_in_a_row", b"dropped_in_a_row", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "latencies", b"latencies", "latency_bounds", b"latency_bounds", "latency_buckets", b"latency_buckets", "latency_seconds", b"latency_seconds", "newest_record", b"newest_record", "newest_stored", b"newest_stored", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left", "spark_driver", b"spark_driver", "spark_steps", b"spark_steps", "spark_ui", b"spark_ui", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

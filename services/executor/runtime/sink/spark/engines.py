@@ -40,6 +40,7 @@ from services.executor.runtime.sink.spark.batches import (
     table_of,
 )
 from services.executor.runtime.sink.spark.errors import comes_again, spark_error_text
+from services.executor.runtime.sink.spark.steps import Steps
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +57,7 @@ class DataFrameEngine:
 
     gather_seconds = _GATHER_SECONDS
 
-    def __init__(self, task: DataFrameSinkTask, session: "SparkSession", name: str, columns: Sequence[str]) -> None:
+    def __init__(self, task: DataFrameSinkTask, session: "SparkSession", name: str, columns: Sequence[str], steps: Steps) -> None:
         rows_as = task.rows_as
         named = [name.removeprefix(HEADER) for name in columns if name.startswith(HEADER)]
         self.wanted = Wanted(
@@ -70,6 +71,7 @@ class DataFrameEngine:
         self._task = task
         self._session = session
         self._columns = columns
+        self._steps = steps
         self._staging = Staging()
         self._refused: dict[int, BadRecord] = {}
         _enter(session, name)
@@ -115,7 +117,7 @@ class DataFrameEngine:
 
     def _hand_over(self, task: DataFrameSinkTask, table: pa.Table, commit: SinkCommit) -> None:
         try:
-            with frame_of(self._session, table, self._staging) as frame, _spark_errors():
+            with self._steps.timed("write"), frame_of(self._session, table, self._staging) as frame, _spark_errors():
                 task.write(frame, commit)
             del frame
         finally:
@@ -199,11 +201,12 @@ class RecordsOnSparkEngine:
 
     gather_seconds = _GATHER_SECONDS
 
-    def __init__(self, task: RecordSinkTask, session: "SparkSession", name: str, *, headers: bool) -> None:
+    def __init__(self, task: RecordSinkTask, session: "SparkSession", name: str, steps: Steps, *, headers: bool) -> None:
         self.wanted = Wanted(headers=headers, array=to_array)
         self._task = task
         self._session = session
         self._name = name
+        self._steps = steps
         self._columns = (*_RECORD_COLUMNS, "headers") if headers else _RECORD_COLUMNS
         self._staging = Staging()
         self._staged: dict[int, _Staged] = {}
@@ -222,14 +225,16 @@ class RecordsOnSparkEngine:
             self._task.move(commit)
             return ()
         table = table_of(parts)
-        with ExitStack() as held:
+        with self._steps.timed("stage"), ExitStack() as held:
             slices = [one for one in self._slices(table, held) if one.number not in self._staged]
             if slices:
                 self._stage(slices, commit, next((part.records.schema for part in parts if part.records.schema), None), ready)
         staged = [self._staged[number] for number in sorted(self._staged)]
         refused = [bad for one in staged for bad in one.refused]
         receipts = [receipt for one in staged for receipt in one.receipts]
-        refused = self._commits.run([part.records for part in in_order(parts)], receipts, refused, commit, ready)
+        # With what there is to do before it: the lease, dead letters.
+        with self._steps.timed("commit"):
+            refused = self._commits.run([part.records for part in in_order(parts)], receipts, refused, commit, ready)
         self._staged = {}
         return refused
 

@@ -17,11 +17,13 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.by_topic import ByTopic
 from rocketmq_remoting.model import Message, MessageQueue
+from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.task import Kind
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.spark import batches as spark_batches
 from services.executor.runtime.sink.spark.engines import DataFrameEngine
+from services.executor.runtime.sink.spark.steps import Steps
 from tests.services.executor.runtime.conftest import PLUGINS, Tasks, rows
 
 if TYPE_CHECKING:
@@ -132,7 +134,7 @@ def test_what_runs_for_a_large_batch_in_the_thread_of_a_task_finds_the_settings_
 
     def run() -> None:
         task = cast("Any", SimpleNamespace(rows_as=None, write=write))
-        engine = DataFrameEngine(task, spark, "test", ["value"])
+        engine = DataFrameEngine(task, spark, "test", ["value"], Steps(TaskMetrics()))
         engine._hand_over(task, pa.table({"value": ["a"]}), SinkCommit("uid", 0, 1, {}, {}, 1, "token"))
         engine.close()
 
@@ -335,7 +337,7 @@ class Keeping(DataFrameSinkTask):
 
 def test_a_batch_goes_to_the_task_of_its_topic_with_and_without_records(spark: "SparkSession") -> None:
     kept = {"a": Keeping(), "b": Keeping()}
-    engine = DataFrameEngine(ByTopic(kept), spark, "test", ["value"])
+    engine = DataFrameEngine(ByTopic(kept), spark, "test", ["value"], Steps(TaskMetrics()))
     for topic, values in (("a", ["one"]), ("b", ["two", "three"]), ("b", [])):
         queue = f"{topic}/broker/0"
         part = Part(queue, 0, 9, {}, SinkBatch(queue, topic, values, list(range(len(values)))), 9, 0, topic=topic)
