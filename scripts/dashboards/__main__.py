@@ -6,7 +6,7 @@ from pathlib import Path
 
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-from scripts.dashboards import connector, overview, rocketmq, services, worker
+from scripts.dashboards import connector, overview, rocketmq, services, spark, worker
 from scripts.dashboards.panels import Page, dashboard_of
 
 FOLDER = Path(__file__).parents[2] / "deploy/grafana"
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / "deploy/grafana"
 
 def pages() -> list[Page]:
     """All of them, in their order."""
-    return [module.page() for module in (overview, connector, worker, services, rocketmq)]
+    return [module.page() for module in (overview, connector, worker, services, spark, rocketmq)]
 
 
 def written() -> dict[str, str]:

@@ -81,6 +81,7 @@ def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
         # A producer that is no connector gives its records a time, files give none.
         _send(rocketmq)
         _create(api, "watched-out", **to)
+        _create(api, "watched-spark", **{**to, "engine": "spark", "filename": str(tmp_path / "spark.txt")})
         slowly = {"connector.class": "file_source", "topic": "watched", "filename": str(source), "max.rate.records": "200"}
         _create(api, "watched-in", **slowly, **_BAD_LINES, **letters)
         # Two scrapes with records between them.
@@ -90,6 +91,9 @@ def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
         wait_until(partial(_has_latency, rocketmq, watching), 60)
         assert watching.ask('rocketconnect:connector_freshness_seconds{connector="watched-out"} > 0')
         assert not watching.ask('rocketconnect_task_newest_record_timestamp_seconds{connector="watched-in"}')
+        # Its driver starts while all others are at work.
+        wait_until(lambda: bool(watching.ask("rocketconnect_spark_driver_heap_used_bytes > 0")), 120)
+        wait_until(lambda: bool(watching.ask('rate(rocketconnect_task_records_out_total{connector="watched-spark"}[5m]) > 0')), 60)
         # A broker tells how long messages took to put when its first minute is over.
         wait_until(lambda: bool(watching.ask("rocketmq_brokeruntime_pmdt_0ms")), 90)
         # And no other alert, as nothing else is wrong that is of this test.
@@ -99,7 +103,7 @@ def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
         for each in queries():
             found = [
                 watching.ask(each.expr.replace("$connector", name).replace("$worker", worker))
-                for name in ("watched-in", "watched-out")
+                for name in ("watched-in", "watched-out", "watched-spark")
             ]
             if not any(found):
                 nothing.add(each.panel)
