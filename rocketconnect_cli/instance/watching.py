@@ -23,6 +23,7 @@ MISSING = (
     "others: https://prometheus.io/download. Then start again"
 )
 _KEEP = ("--storage.tsdb.retention.time=15d", "--storage.tsdb.retention.size=1GB")
+_EXEMPLARS = "--enable-feature=exemplar-storage"
 _METRICS_OF = "metrics of "
 _JOBS = ("rocketconnect", "rocketconnect-services")
 _IN_WHEEL = Path(__file__).parent / "prometheus"
@@ -93,7 +94,14 @@ def command(program: str, port: int) -> list[str]:
     Nothing names the folder, as Prometheus takes some characters of a path to rules for a pattern.
     """
     address = f"127.0.0.1:{port}"
-    return [program, "--config.file=prometheus.yml", "--storage.tsdb.path=data", f"--web.listen-address={address}", *_KEEP]
+    return [
+        program,
+        "--config.file=prometheus.yml",
+        "--storage.tsdb.path=data",
+        f"--web.listen-address={address}",
+        _EXEMPLARS,
+        *_KEEP,
+    ]
 
 
 @dataclass(frozen=True, slots=True)

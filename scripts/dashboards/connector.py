@@ -10,9 +10,9 @@ def _rate(name: str) -> Query:
     return Query(f"rate(rocketconnect_task_{name}_total{_OF}[5m])", "task {{task}}")
 
 
-def _quantile(share: str, legend: str, of: str = "batch_duration") -> Query:
+def _quantile(share: str, legend: str, of: str = "batch_duration", *, exemplars: bool = False) -> Query:
     buckets = f"rate(rocketconnect_task_{of}_seconds_bucket{_OF}[5m])"
-    return Query(f"histogram_quantile({share}, sum by (le) ({buckets}))", legend)
+    return Query(f"histogram_quantile({share}, sum by (le) ({buckets}))", legend, exemplars)
 
 
 def page() -> Page:
@@ -111,7 +111,7 @@ def page() -> Page:
                         "From the source to here",
                         "How long does a record take from its source's time until it is durable, or confirmed by the broker?",
                         _quantile("0.5", "half of them", "end_to_end_latency"),
-                        _quantile("0.99", "99 of 100", "end_to_end_latency"),
+                        _quantile("0.99", "99 of 100", "end_to_end_latency", exemplars=True),
                         unit="s",
                     ),
                     lines(

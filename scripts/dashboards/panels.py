@@ -18,10 +18,17 @@ Unit = Literal["short", "reqps", "Bps", "bytes", "s", "percentunit"]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked of Prometheus, and what its series are called in the panel: `{{label}}` stands for a label's value."""
+    """What is asked of Prometheus.
+
+    Args:
+        expr: The expression.
+        legend: What its series are called in the panel: `{{label}}` stands for a label's value.
+        exemplars: Traced records are shown as points that lead to their traces.
+    """
 
     expr: str
     legend: str = "__auto"
+    exemplars: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,4 +136,5 @@ def dashboard_of(page: Page, others: Sequence[Page]) -> dashboard.Dashboard:
 
 
 def _range(query: Query, name: str) -> prometheus.Dataquery:
-    return prometheus.Dataquery().expr(query.expr).legend_format(query.legend).range().ref_id(name).datasource(SOURCE)
+    made = prometheus.Dataquery().expr(query.expr).legend_format(query.legend).range().ref_id(name).datasource(SOURCE)
+    return made.exemplar(query.exemplars) if query.exemplars else made

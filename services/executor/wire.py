@@ -123,6 +123,10 @@ def metrics(value: TaskMetrics) -> states.TaskMetrics:
         # Invariant 7: they go with every report, where there is anything to tell.
         latency_bounds=value.latency_bounds if value.latencies else (),
         latency_buckets=value.latency_buckets if value.latencies else (),
+        latency_exemplars=[
+            states.Exemplar(trace_id=each.trace_id, seconds=each.seconds, time=timestamp(each.time))
+            for each in value.latency_exemplars
+        ],
         gap_messages=value.gap_messages,
         last_left_out=value.last_left_out,
         spark_ui=value.spark_ui,

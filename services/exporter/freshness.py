@@ -1,8 +1,11 @@
 """How fresh what tasks have delivered is, and how long it took. Pure."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.samples import Exemplar
+from rocketconnect.state.v1 import state_service_pb2 as states
 
 from services.exporter.series import TASK, Tasks, labels_of
 
@@ -33,6 +36,13 @@ def of_tasks(tasks: Tasks) -> Iterator[Metric]:
             stored.add_metric(labels, said.newest_stored.ToNanoseconds() / 1e9)
         if said.latencies:
             pairs = zip(said.latency_bounds, said.latency_buckets, strict=False)
-            buckets = [(repr(bound), count) for bound, count in pairs if bound != float("inf")]
-            latency.add_metric(labels, [*buckets, ("+Inf", said.latencies)], said.latency_seconds)
+            counts = [*((repr(bound), count) for bound, count in pairs if bound != float("inf")), ("+Inf", said.latencies)]
+            traced = {bisect_left(said.latency_bounds, each.seconds): each for each in said.latency_exemplars}
+            buckets = [(*each, _exemplar(traced[place])) if place in traced else each for place, each in enumerate(counts)]
+            latency.add_metric(labels, buckets, said.latency_seconds)
     yield from (newest, stored, latency)
+
+
+def _exemplar(said: states.Exemplar) -> Exemplar:
+    """A traced record, which is shown to who asks for OpenMetrics."""
+    return Exemplar({"trace_id": said.trace_id}, said.seconds, said.time.ToNanoseconds() / 1e9)

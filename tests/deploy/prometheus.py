@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -36,6 +37,13 @@ class Prometheus:
         with urllib.request.urlopen(f"{self._address}/api/v1/query?{query}", timeout=10) as answer:
             found: list[dict[str, Any]] = json.load(answer)["data"]["result"]
         return found
+
+    def exemplars(self, expr: str) -> list[dict[str, Any]]:
+        """Those of all series that an expression names, of the last hour."""
+        now = time.time()
+        query = urllib.parse.urlencode({"query": expr, "start": now - 3600, "end": now + 60})
+        with urllib.request.urlopen(f"{self._address}/api/v1/query_exemplars?{query}", timeout=10) as answer:
+            return [each for series in json.load(answer)["data"] for each in series["exemplars"]]
 
     def firing(self) -> set[str]:
         """The alerts that fire."""
@@ -75,6 +83,7 @@ def prometheus(folder: Path, targets: Mapping[str, str], alertmanager: str = "")
         f"--config.file={config}",
         f"--storage.tsdb.path={folder / 'data'}",
         f"--web.listen-address=127.0.0.1:{port}",
+        "--enable-feature=exemplar-storage",
     ]
     with (folder / "log").open("wb") as log, subprocess.Popen(tethered(command), stdout=log, stderr=log) as process:
         made = Prometheus(f"http://127.0.0.1:{port}")

@@ -148,6 +148,10 @@ def test_grafana_is_given_the_prometheus_of_the_file_and_all_dashboards() -> Non
     given = watching("grafana")
     (source,) = yaml.safe_load(given["/etc/grafana/provisioning/datasources/rocketconnect.yaml"].read_text())["datasources"]
     assert (source["type"], source["url"], source["isDefault"]) == ("prometheus", "http://prometheus:9090", True)
+    # Grafana puts variables of its process in place of what begins with one $.
+    (leads,) = source["jsonData"]["exemplarTraceIdDestinations"]
+    assert (leads["name"], leads["url"]) == ("trace_id", "$TRACES$${__value.raw}")
+    assert "--enable-feature=exemplar-storage" in COMPOSE["services"]["prometheus"]["command"]
     (provider,) = yaml.safe_load(given["/etc/grafana/provisioning/dashboards/rocketconnect.yaml"].read_text())["providers"]
     assert given[provider["options"]["path"]].resolve() == (ROOT / "deploy/grafana").resolve()
 

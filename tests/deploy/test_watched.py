@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry, start_http_server
+from rocketconnect.connector.v1 import connector_pb2 as connectors
+from rocketconnect.state.v1 import state_service_pb2 as states
 
 from rocketconnect_cli.api import Api
 from rocketconnect_cli.instance import topology
@@ -22,6 +25,7 @@ from tests.deploy.asked import queries
 from tests.deploy.prometheus import Prometheus, prometheus
 from tests.processes import Fleet, wait_until
 from tests.rocketconnect_kit.serving.test_certificates import made
+from tests.services.exporter.test_families import Said
 from tests.shared_rocketmq import RocketMQ
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -135,6 +139,25 @@ def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
         fleet.kill(kind)
         took[alert] = _until_firing(watching, alert)
     _log.info("seconds until the alert fired: %s", took)
+
+
+def test_a_traced_record_is_found_from_the_panel_of_latencies(tmp_path: Path) -> None:
+    told = states.TaskMetrics(latencies=1, latency_seconds=3.0, latency_bounds=[1.0, 5.0], latency_buckets=[0, 1])
+    told.latency_exemplars.add(trace_id="ab" * 16, seconds=3.0).time.GetCurrentTime()
+    said = states.ConnectorState(connector="out", tasks=[states.TaskState(state=connectors.STATE_RUNNING, metrics=told)])
+    registry = CollectorRegistry()
+    registry.register(Said([said]))
+    server, thread = start_http_server(0, "127.0.0.1", registry)
+    (panel,) = [each.expr for each in queries() if each.panel == "From the source to here" and "0.99" in each.expr]
+    try:
+        with prometheus(tmp_path / "prometheus", {"exporter": f"127.0.0.1:{server.server_port}"}) as watching:
+            wait_until(lambda: bool(watching.exemplars(panel.replace("$connector", "out"))), 60)
+            (found,) = watching.exemplars(panel.replace("$connector", "out"))
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert (found["labels"], found["value"]) == ({"trace_id": "ab" * 16}, "3")
 
 
 def test_a_certificate_that_ends_a_name_server_and_a_broker_that_are_away_make_alerts_fire(

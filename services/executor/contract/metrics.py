@@ -46,6 +46,15 @@ LATENCY_BOUNDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0,
 
 
 @dataclass(frozen=True, slots=True)
+class Exemplar:
+    """A traced record of a batch whose latency was measured; see state/v1 Exemplar. The time is seconds since 1970."""
+
+    trace_id: str
+    seconds: float
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
 class StepTimes:
     """How long a step of a sink's batches on Spark took; see state/v1 SparkStep. The buckets are those of BATCH_BOUNDS."""
 
@@ -116,3 +125,4 @@ class TaskMetrics:
     latency_seconds: float = 0.0
     latency_bounds: tuple[float, ...] = LATENCY_BOUNDS
     latency_buckets: tuple[int, ...] = (0,) * len(LATENCY_BOUNDS)
+    latency_exemplars: tuple[Exemplar, ...] = ()

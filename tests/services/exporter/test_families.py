@@ -1,8 +1,12 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 from google.protobuf.timestamp_pb2 import Timestamp
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.connector.v1 import connector_pb2 as c
 from rocketconnect.state.v1 import state_service_pb2 as s
@@ -17,6 +21,16 @@ def samples(metrics: Iterable[Metric]) -> dict[tuple[str, ...], float]:
         for metric in metrics
         for sample in metric.samples
     }
+
+
+class Said(Collector):
+    """What is shown of these states."""
+
+    def __init__(self, said: Sequence[s.ConnectorState]) -> None:
+        self._said = said
+
+    def collect(self) -> Iterable[Metric]:
+        return families.of_states(self._said)
 
 
 def sink(**more: object) -> s.ConnectorState:
@@ -99,6 +113,28 @@ def test_what_is_known_of_times_is_shown_and_what_is_not_is_no_zero() -> None:
     buckets = {key[2]: value for key, value in found.items() if key[0] == f"{latency}_bucket"}
     assert buckets == {"1.0": 1, "60.0": 2, "+Inf": 3}
     assert found[f"{latency}_sum", "out", "0"] == 70.0
+
+
+def test_a_traced_record_is_an_exemplar_of_its_bucket_for_who_asks_for_openmetrics_and_for_no_one_else() -> None:
+    traced = sink()
+    latency = s.TaskMetrics(latencies=3, latency_seconds=70.0, latency_bounds=[1.0, 60.0], latency_buckets=[1, 2])
+    for seconds in (1.0, 65.5):
+        latency.latency_exemplars.add(trace_id="ab" * 16, seconds=seconds, time=Timestamp(seconds=7))
+    traced.tasks[1].metrics.MergeFrom(latency)
+    registry = CollectorRegistry()
+    registry.register(Said([traced]))
+    said, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
+    found = {
+        sample.labels["le"]: (sample.exemplar.labels, sample.exemplar.value, float(sample.exemplar.timestamp))
+        for family in text_string_to_metric_families(said(registry).decode())  # type: ignore[no-untyped-call]
+        for sample in family.samples
+        if sample.exemplar
+    }
+    labels = {"trace_id": "ab" * 16}
+    assert found == {"1.0": (labels, 1.0, 7.0), "+Inf": (labels, 65.5, 7.0)}
+    plain, _ = choose_encoder("text/plain")
+    assert b"trace_id" not in plain(registry)
+    assert b"latency_seconds_bucket" in plain(registry)
 
 
 def test_sink_shows_lag_and_position_by_queue_and_source_its_positions_and_what_remains() -> None:

@@ -142,6 +142,38 @@ class TaskWarning(_message.Message):
 Global___TaskWarning: _TypeAlias = TaskWarning  # noqa: Y015
 
 @_typing.final
+class Exemplar(_message.Message):
+    """A traced record of a batch whose time was measured."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TRACE_ID_FIELD_NUMBER: _builtins.int
+    SECONDS_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    trace_id: _builtins.str
+    """Its trace: 32 hexadecimal digits."""
+    seconds: _builtins.float
+    """The seconds that were measured of its batch."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When, by the worker's clock."""
+
+    def __init__(
+        self,
+        *,
+        trace_id: _builtins.str = ...,
+        seconds: _builtins.float = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["seconds", b"seconds", "time", b"time", "trace_id", b"trace_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Exemplar: _TypeAlias = Exemplar  # noqa: Y015
+
+@_typing.final
 class SparkStep(_message.Message):
     """How long a step of a sink's batches on Spark took, since the task was started. Steps that failed count, too."""
 
@@ -284,6 +316,7 @@ class TaskMetrics(_message.Message):
     LATENCY_BUCKETS_FIELD_NUMBER: _builtins.int
     SPARK_STEPS_FIELD_NUMBER: _builtins.int
     SPARK_DRIVER_FIELD_NUMBER: _builtins.int
+    LATENCY_EXEMPLARS_FIELD_NUMBER: _builtins.int
     records_in: _builtins.int
     """Records read from the source or from the topic."""
     records_out: _builtins.int
@@ -409,6 +442,10 @@ class TaskMetrics(_message.Message):
     def spark_driver(self) -> Global___SparkDriver:
         """Of a sink on Spark: what the driver uses that it runs on. Unset: not known, or it is none."""
 
+    @_builtins.property
+    def latency_exemplars(self) -> _containers.RepeatedCompositeFieldContainer[Global___Exemplar]:
+        """Where records are traced: of each of latency_buckets, and of what took longer than all of them, the newest batch with a traced record."""
+
     def __init__(
         self,
         *,
@@ -452,10 +489,11 @@ class TaskMetrics(_message.Message):
         latency_buckets: _abc.Iterable[_builtins.int] | None = ...,
         spark_steps: _abc.Iterable[Global___SparkStep] | None = ...,
         spark_driver: Global___SparkDriver | None = ...,
+        latency_exemplars: _abc.Iterable[Global___Exemplar] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["counted_since", b"counted_since", "newest_record", b"newest_record", "newest_stored", b"newest_stored", "open_batch", b"open_batch", "source_time_left", b"source_time_left", "spark_driver", b"spark_driver"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "dropped_in_a_row", b"dropped_in_a_row", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "latencies", b"latencies", "latency_bounds", b"latency_bounds", "latency_buckets", b"latency_buckets", "latency_seconds", b"latency_seconds", "newest_record", b"newest_record", "newest_stored", b"newest_stored", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left", "spark_driver", b"spark_driver", "spark_steps", b"spark_steps", "spark_ui", b"spark_ui", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["batch_bounds", b"batch_bounds", "batch_buckets", b"batch_buckets", "batch_seconds", b"batch_seconds", "batch_seconds_max", b"batch_seconds_max", "batches", b"batches", "buffered_bytes", b"buffered_bytes", "bytes_in", b"bytes_in", "bytes_out", b"bytes_out", "commits", b"commits", "counted_since", b"counted_since", "dead_letters", b"dead_letters", "dropped_in_a_row", b"dropped_in_a_row", "duplicates_skipped", b"duplicates_skipped", "errors", b"errors", "gap_messages", b"gap_messages", "lags", b"lags", "last_left_out", b"last_left_out", "late_skipped", b"late_skipped", "latencies", b"latencies", "latency_bounds", b"latency_bounds", "latency_buckets", b"latency_buckets", "latency_exemplars", b"latency_exemplars", "latency_seconds", b"latency_seconds", "newest_record", b"newest_record", "newest_stored", b"newest_stored", "open_batch", b"open_batch", "rate_in", b"rate_in", "rate_out", b"rate_out", "records_in", b"records_in", "records_out", b"records_out", "records_skipped", b"records_skipped", "retries", b"retries", "source_positions", b"source_positions", "source_remaining", b"source_remaining", "source_remaining_known", b"source_remaining_known", "source_remaining_unit", b"source_remaining_unit", "source_time_left", b"source_time_left", "spark_driver", b"spark_driver", "spark_steps", b"spark_steps", "spark_ui", b"spark_ui", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

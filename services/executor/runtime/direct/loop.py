@@ -229,8 +229,7 @@ class DirectRun:
                 if self._traces is not None:
                     self._traces.copied(batch, began, str(error) or type(error).__name__)
                 raise
-        if self._traces is not None:
-            self._traces.copied(batch, began)
+        trace_id = self._traces.copied(batch, began) if self._traces is not None else ""
         if part.until > before.until or part.marks:
             self._positions[name] = commit.after[name]
             if batch.resume is None:
@@ -241,7 +240,7 @@ class DirectRun:
             self._committer.put({name: Stored(batch.end or batch.offsets[-1], before.incarnation, kept)})
         if len(batch):
             self._meter.batch(time.monotonic() - now)
-            self._meter.arrived(time.time(), part.first_ms, part.last_ms)
+            self._meter.arrived(time.time(), part.first_ms, part.last_ms, trace_id)
             self._meter.moved(time.monotonic(), commit.rows - len(refused), written_bytes([part], refused))
         else:
             self._runtime.reporter.progress()

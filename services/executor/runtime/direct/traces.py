@@ -11,11 +11,11 @@ from services.executor.runtime.task.traces import PolledTraces
 class DirectTraces(PolledTraces):
     """Traces one record of a batch that is copied."""
 
-    def copied(self, batch: SourceBatch, began: int, error: str = "") -> None:
-        """A batch was written, or was not; that was begun then."""
+    def copied(self, batch: SourceBatch, began: int, error: str = "") -> str:
+        """A batch was written, or was not; that was begun then. Returns the trace of one of its records; empty: none is traced."""
         now = self._clock()
         if not len(batch) or now < self._due:
-            return
+            return ""
         self._due = now + self._pause
         offset = batch.offsets[random.randrange(len(batch))]  # noqa: S311 - a sample
         place: dict[str, str | int] = {
@@ -28,3 +28,4 @@ class DirectTraces(PolledTraces):
         self._tell(Span(root.child(), root.span_id, "poll", "INTERNAL", polled, read, self._about))
         self._tell(Span(root.child(), root.span_id, "transform", "INTERNAL", read, began, self._about))
         self._tell(Span(root.child(), root.span_id, "write", "INTERNAL", began, now, self._about, error))
+        return root.trace_id

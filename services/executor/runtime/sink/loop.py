@@ -29,7 +29,7 @@ from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import marks_before
 from services.executor.runtime.sink.reader import SinkReader
 from services.executor.runtime.sink.refusals import Refused, Stop, Stopping, before, first_refused
-from services.executor.runtime.sink.traces import SinkTraces
+from services.executor.runtime.sink.traces import SinkTraces, trace_of
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task_runtime import TaskRuntime
 
@@ -193,7 +193,7 @@ class SinkRun:
         """Invariant 2: durable in the sink, so the position may move."""
         wall = time.time()
         for part in parts:
-            self._meter.arrived(wall, part.first_ms, part.last_ms)
+            self._meter.arrived(wall, part.first_ms, part.last_ms, trace_of(part))
         self._meter.stored(position.stored_ms for position in commit.after.values())
         self._committer.put({queue: to_stored(position) for queue, position in commit.after.items()})
 

@@ -88,3 +88,8 @@ class SinkTraces(TaskTraces):
         self._tell(Span(below, one.sender.span_id, name, "CONSUMER", one.pulled, now, {**self._about, **message}, error))
         self._tell(Span(below.child(), below.span_id, "convert", "INTERNAL", one.pulled, one.converted, self._about))
         self._tell(Span(below.child(), below.span_id, "write", "INTERNAL", began, now, self._about, error))
+
+
+def trace_of(part: Part) -> str:
+    """The trace of the first message of a part that has one; empty: none has."""
+    return next((one.sender.trace_id for one in part.traced), "")

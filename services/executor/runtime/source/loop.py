@@ -148,7 +148,7 @@ class SourceRun:
             else:
                 self._confirmed(event.piece, event.floor, event.end)
         for passed in self._progress.take_passed():
-            self._meter.arrived(time.time(), passed.first_ms, passed.last_ms)
+            self._meter.arrived(time.time(), passed.first_ms, passed.last_ms, passed.trace_id)
         idle = self._sender.idle
         now = time.monotonic()
         if now >= self._put_at or idle:

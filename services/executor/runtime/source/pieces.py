@@ -29,6 +29,7 @@ class ReadBatch:
         closes: The position may stand at its end. Where it may not, it stays open until one behind it, which closes, is confirmed.
         first_ms: The source's time of its first record, milliseconds since 1970; None: not known.
         last_ms: That of its last record.
+        trace_id: Of a traced one among them; empty: none is.
     """
 
     partition: str
@@ -41,6 +42,7 @@ class ReadBatch:
     closes: bool = True
     first_ms: int | None = None
     last_ms: int | None = None
+    trace_id: str = ""
 
     def timed(self, times_ms: Sequence[int | None] | None, count: int) -> "ReadBatch":
         """This one, now that its records are known to have these times; so many of them go on."""

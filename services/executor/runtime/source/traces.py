@@ -59,6 +59,7 @@ class SourceTraces(PolledTraces):
         properties[index] = before + send.encoded
         piece.properties = properties
         piece.size += len(send.encoded)
+        piece.batch.trace_id = root.trace_id
         self._open.append(_Open(piece.batch, piece.offsets[index], root, send, self._polled, now))
 
     def confirmed(self, piece: Piece, end: int) -> None:

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 
 from rocketconnect_sdk.record import Offset
-from services.executor.contract.metrics import BATCH_BOUNDS, LATENCY_BOUNDS, SourcePosition
+from services.executor.contract.metrics import BATCH_BOUNDS, LATENCY_BOUNDS, Exemplar, SourcePosition
 from services.executor.contract.task import State
 from services.executor.runtime.task.reporter import Reporter
 
@@ -28,6 +28,7 @@ class Meter:
         self._samples: deque[tuple[float, int, int]] = deque([(now, 0, 0)])
         self._moved_at = float("-inf")
         self._positions: dict[str, SourcePosition] = {}
+        self._exemplars: dict[int, Exemplar] = {}
 
     def read(self, records: int, size: int) -> None:
         """So much was read."""
@@ -61,13 +62,14 @@ class Meter:
         first = bisect_left(BATCH_BOUNDS, seconds)
         metrics.batch_buckets = tuple(count + (index >= first) for index, count in enumerate(metrics.batch_buckets))
 
-    def arrived(self, wall: float, first_ms: int | None, last_ms: int | None) -> None:
+    def arrived(self, wall: float, first_ms: int | None, last_ms: int | None, trace_id: str = "") -> None:
         """Records of one partition are durable, or confirmed.
 
         Args:
             wall: Now, seconds since 1970.
             first_ms: The source's time of the first of them, milliseconds since 1970; None: it has none.
             last_ms: That of the last one.
+            trace_id: Of a traced one among them; empty: none is.
         """
         metrics = self._metrics
         first, last = _seconds(first_ms, wall), _seconds(last_ms, wall)
@@ -77,6 +79,10 @@ class Meter:
             metrics.latency_seconds += took
             place = bisect_left(LATENCY_BOUNDS, took)
             metrics.latency_buckets = tuple(count + (index >= place) for index, count in enumerate(metrics.latency_buckets))
+            if trace_id:
+                # Invariant 7: the newest one of each bucket.
+                self._exemplars[place] = Exemplar(trace_id, took, wall)
+                metrics.latency_exemplars = tuple(self._exemplars.values())
         metrics.newest_record = max((each for each in (metrics.newest_record, first, last) if each is not None), default=None)
 
     def stored(self, times_ms: Iterable[int]) -> None:

@@ -11,6 +11,7 @@ from services.executor.runtime.sink.buffered.undurable import Step, Undurable
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.loop import SinkRun, Started
 from services.executor.runtime.sink.positions import to_stored
+from services.executor.runtime.sink.traces import trace_of
 
 _SECONDS = 1.0
 """How often it asks what is durable, and puts nothing where there is nothing."""
@@ -60,6 +61,7 @@ class BufferedRun(SinkRun):
                 now,
                 next((part.first_ms for part in mine if part.first_ms is not None), None),
                 next((part.last_ms for part in reversed(mine) if part.last_ms is not None), None),
+                next(filter(None, map(trace_of, mine)), ""),
             )
             self._undurable.put(queue, step)
         self._holds = bool(self._undurable)
@@ -85,7 +87,7 @@ class BufferedRun(SinkRun):
         self._holds = bool(self._undurable)
         wall = time.time()
         for step in self._undurable.passed:
-            self._meter.arrived(wall, step.first_ms, step.last_ms)
+            self._meter.arrived(wall, step.first_ms, step.last_ms, step.trace_id)
         self._meter.stored(position.stored_ms for position in moved.values())
         # Invariant 2.
         self._committer.put({queue: to_stored(position) for queue, position in moved.items()})

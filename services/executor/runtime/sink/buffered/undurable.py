@@ -27,6 +27,7 @@ class Step:
         put_at: When the first of them was put.
         first_ms: The source's time of the first of them; None: not known.
         last_ms: That of the last one.
+        trace_id: Of a traced one among them; empty: none is.
     """
 
     until: int
@@ -38,6 +39,7 @@ class Step:
     put_at: float
     first_ms: int | None = None
     last_ms: int | None = None
+    trace_id: str = ""
 
     def and_then(self, other: "Step") -> "Step":
         """This one and the next as one."""
@@ -45,7 +47,7 @@ class Step:
         first_ms = other.first_ms if self.first_ms is None else self.first_ms
         last_ms = self.last_ms if other.last_ms is None else other.last_ms
         both = replace(other, marks=marks, rows=self.rows + other.rows, size=self.size + other.size, put_at=self.put_at)
-        return replace(both, first_ms=first_ms, last_ms=last_ms)
+        return replace(both, first_ms=first_ms, last_ms=last_ms, trace_id=self.trace_id or other.trace_id)
 
 
 class Undurable:

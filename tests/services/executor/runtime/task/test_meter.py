@@ -67,6 +67,17 @@ def test_of_a_batch_the_first_record_is_measured_and_the_newest_is_kept() -> Non
     assert (within[1.0], within[2.5], within[10.0], within[30.0]) == (0, 1, 1, 2)
 
 
+def test_of_each_bucket_the_newest_traced_batch_is_kept_and_of_others_nothing() -> None:
+    made, metrics = meter()
+    made.arrived(1_000.0, 998_000, 999_500)
+    assert not metrics.latency_exemplars
+    made.arrived(1_000.0, 998_000, 999_500, "a" * 32)
+    made.arrived(1_001.0, 999_100, 999_500, "b" * 32)
+    made.arrived(1_002.0, None, None, "c" * 32)
+    made.arrived(200_000.0, 1_000, 1_000, "d" * 32)
+    assert [(each.trace_id[0], each.time) for each in metrics.latency_exemplars] == [("b", 1_001.0), ("d", 200_000.0)]
+
+
 @pytest.mark.parametrize("time_ms", [None, 0, -5, 999_999_000_000])
 def test_a_time_that_is_none_tells_nothing(time_ms: int | None) -> None:
     made, metrics = meter()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rocketmq_remoting.model import MessageQueue
+from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.contract.spans import PROPERTY, Context, Span, read
 from services.executor.contract.task import Kind, TaskSpec
 from services.executor.runtime.sink.traces import SinkTraces
@@ -48,6 +48,8 @@ def test_a_record_is_traced_through_poll_send_topic_pull_and_write(tasks: Tasks,
     steps = [*of_source.values(), *of_sink.values()]
     assert all(span.start <= span.end for span in steps)
     assert root.start <= of_source["convert"].start <= send.start <= deliver.start <= of_sink["write"].start
+    # Files give their records no time, so nothing was measured that it could be an example of.
+    assert source.reporter.metrics.latency_exemplars == sink.reporter.metrics.latency_exemplars == ()
     assert len((tmp_path / "out.txt").read_text().splitlines()) == 500
     # The message says it to whoever else reads it, and no other one does.
     said = [properties[PROPERTY] for _, _, properties in tasks.messages() if PROPERTY in properties]
@@ -69,6 +71,20 @@ def test_a_record_of_a_direct_connector_is_traced_from_poll_to_write(tasks: Task
     poll, transform, write = steps
     assert root.start == poll.start <= poll.end == transform.start <= transform.end == write.start <= write.end == root.end
     assert root.attributes["rocketconnect.source.partition"] == str(file)
+
+
+@pytest.mark.rocketmq
+def test_a_traced_record_is_an_example_of_how_long_its_batch_took(tasks: Tasks, tmp_path: Path) -> None:
+    tasks.create_topic(1)
+    context = Context.begin()
+    # A producer that is no connector gives its records a time.
+    (queue,) = tasks.client.queues(tasks.topic)
+    tasks.client.send_batch(queue, [Message(b"x", properties={PROPERTY: f"00-{context.trace_id}-{context.span_id}-01"})], 10)
+    target = {"connector.class": "file_lines", "filename": str(tmp_path / "out.txt")}
+    sink = tasks.start(Kind.SINK, target, trace_records=1)
+    sink.reporter.wait_for_out(1)
+    assert sink.stop().clean
+    assert [each.trace_id for each in sink.reporter.metrics.latency_exemplars] == [context.trace_id]
 
 
 @pytest.mark.rocketmq
