@@ -120,6 +120,8 @@ class LogLine(msgspec.Struct, frozen=True):
     time: float
     level: str
     message: str
+    trace_id: str = ""
+    """Of the traced record that it is about; empty: none."""
 
 
 class TaskPulse(msgspec.Struct, frozen=True):

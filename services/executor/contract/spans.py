@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 import secrets
-from typing import Literal, NamedTuple
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
 from rocketmq_remoting.protocol.properties import encode_properties
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PROPERTY = "traceparent"
 """The property of a message, as W3C Trace Context names the header of HTTP."""
@@ -47,6 +52,25 @@ def read(text: str) -> Context | None:
     if found is None or (found[5] and found[1] == "00") or not int(found[4], 16) & _SAMPLED:
         return None
     return Context(found[2], found[3])
+
+
+_said = threading.local()
+
+
+@contextmanager
+def said_within(trace_id: str) -> Iterator[None]:
+    """Lines that this thread says within the block are about a record of this trace; empty: about none that is traced."""
+    _said.trace_id = trace_id
+    try:
+        yield
+    finally:
+        _said.trace_id = ""
+
+
+def trace_said() -> str:
+    """The trace that what this thread says now is about; empty: none."""
+    found: str = getattr(_said, "trace_id", "")
+    return found
 
 
 class Span(msgspec.Struct, frozen=True):

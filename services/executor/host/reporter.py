@@ -9,7 +9,7 @@ import msgspec
 from rocketconnect_sdk.wording.counts import counted
 from services.executor.contract.messages import LogLine, TaskPulse
 from services.executor.contract.metrics import TaskMetrics
-from services.executor.contract.spans import Span
+from services.executor.contract.spans import Span, trace_said
 from services.executor.contract.task import State
 from services.executor.secrets.resolving import hide
 
@@ -75,7 +75,7 @@ class TaskReporter:
 
     def log(self, level: str, message: str) -> None:
         """See Reporter.log."""
-        line = LogLine(time.time(), level, shown(message))
+        line = LogLine(time.time(), level, shown(message), trace_said())
         with self._lock:
             if len(self._logs) == LOG_LINES:
                 self._logs.popleft()

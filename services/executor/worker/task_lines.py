@@ -39,4 +39,5 @@ class TaskLines:
     def _say(self, line: LogLine) -> None:
         message, found, trace = line.message.partition(_TRACEBACK)
         level = logging.getLevelNamesMapping().get(line.level, logging.INFO)
-        pass_on(_LOGGER, level, message, created=line.time, exception=f"{found}{trace}".strip(), **self._about)
+        about = {**self._about, "trace_id": line.trace_id} if line.trace_id else self._about
+        pass_on(_LOGGER, level, message, created=line.time, exception=f"{found}{trace}".strip(), **about)

@@ -10,6 +10,7 @@ from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.metrics import OpenBatch, QueueLag
+from services.executor.contract.spans import said_within
 from services.executor.contract.task import Outcome, State
 from services.executor.runtime.errors.attempts import FENCED, Stopped
 from services.executor.runtime.errors.outcomes import failed
@@ -154,6 +155,13 @@ class SinkRun:
 
     def _write(self, parts: Sequence[Part]) -> None:
         """Writes a batch, however long that takes, and moves the positions behind it."""
+        if self._traces is None:
+            self._write_parts(parts)
+        else:
+            with said_within(next(filter(None, map(trace_of, parts)), "")):
+                self._write_parts(parts)
+
+    def _write_parts(self, parts: Sequence[Part]) -> None:
         self._meter.say(time.monotonic(), "", work=True, wrong=self._wrong)
         self._metrics.open_batch = self._open_batch()
         try:

@@ -5,7 +5,7 @@ import threading
 import time
 
 from services.executor.contract.messages import Pulse, decode_event, encode
-from services.executor.contract.spans import Context, Span
+from services.executor.contract.spans import Context, Span, said_within
 from services.executor.contract.task import State
 from services.executor.host.reporter import SPANS, TaskReporter
 from services.executor.secrets.resolving import remember
@@ -23,6 +23,20 @@ def test_changes_of_state_are_logged_once_with_their_reason() -> None:
     reporter.state(State.PAUSED)
     assert lines(reporter) == [("INFO", "RUNNING"), ("WARNING", "WAITING: the broker is away"), ("INFO", "PAUSED")]
     assert lines(reporter) == []
+
+
+def test_what_a_thread_says_of_a_traced_record_names_its_trace_and_what_others_say_does_not() -> None:
+    reporter = TaskReporter(1, threading.Event())
+    with said_within("ab" * 16):
+        reporter.log("INFO", "of it")
+        other = threading.Thread(target=reporter.log, args=("INFO", "of another thread"))
+        other.start()
+        other.join()
+    reporter.log("INFO", "later")
+    pulse = decode_event(encode(Pulse([reporter.pulse()])))
+    assert isinstance(pulse, Pulse)
+    said = {line.message: line.trace_id for line in pulse.tasks[0].logs}
+    assert said == {"of it": "ab" * 16, "of another thread": "", "later": ""}
 
 
 def test_counters_begin_with_the_run_and_go_on_through_its_states() -> None:

@@ -278,8 +278,9 @@ def test_a_task_that_says_much_says_so_many_lines_a_second_in_the_log_of_the_exe
     with caplog.at_level("INFO"):
         lines.say([LogLine(1.5, "WARNING", f"line {number}") for number in range(250)])
         now = 1.0
-        lines.say([LogLine(2.5, "ERROR", "failed\nTraceback (most recent call last):\n  at x")])
+        lines.say([LogLine(2.5, "ERROR", "failed\nTraceback (most recent call last):\n  at x", "ab" * 16)])
     *_, before, told, last = caplog.records
     assert (before.getMessage(), before.levelname, before.created) == ("line 199", "WARNING", 1.5)
     assert told.getMessage() == "50 more lines were not logged: more than 200 came in a second"
+    assert ["trace_id" in each.fields for each in (before, last)] == [False, True]  # type: ignore[attr-defined]
     assert (last.getMessage(), last.exc_text) == ("failed", "Traceback (most recent call last):\n  at x")
