@@ -15,6 +15,7 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect_kit import metrics
 from rocketconnect_kit.serving import resources
 from scripts.dashboards.__main__ import pages
+from services.executor.worker import openlineage
 from services.exporter import dead_letters, families, lag
 from services.exporter.rocketmq import families as of_rocketmq
 from services.exporter.rocketmq import names
@@ -42,7 +43,8 @@ again, as Prometheus expects of counters.
 _OF_SERVICES = """
 ### Of each service
 
-The gateway alone has those of REST. Beside these each has `process_*` and `python_*`, as all of Prometheus' clients in Python.
+The gateway alone has those of REST, and executors with `--lineage-url` alone that of lineage.
+Beside these each has `process_*` and `python_*`, as all of Prometheus' clients in Python.
 
 """
 _OF_BROKERS = """
@@ -117,6 +119,7 @@ def of_services() -> Iterator[Described]:
         metrics.RUNNING,
         metrics.HEALTHY,
         metrics.LEADING,
+        openlineage.EVENTS,
         resources.DISK_SIZE,
         resources.DISK_FREE,
         resources.MEMORY_LIMIT,

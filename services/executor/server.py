@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,7 @@ from services.executor.settings import ExecutorSettings, parse_labels
 from services.executor.topics.service import TopicService
 from services.executor.worker.defect import end_broken
 from services.executor.worker.lifecycle import Policy
+from services.executor.worker.lineage import Lineage
 from services.executor.worker.membership import Identity
 from services.executor.worker.predecessors import Predecessors
 from services.executor.worker.worker import Worker
@@ -116,6 +117,7 @@ class _Executor:
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
         self._predecessors: Predecessors | None = None
         self._worker: Worker | None = None
+        self._close_lineage: Callable[[], None] | None = None
         self._work: asyncio.Task[None] | None = None
         connect_to_rocketmq = partial(connect, _endpoints(settings), "connect-dead-letters")
         journal = Journal(StateServiceStub(self._channels["state"]))
@@ -169,6 +171,7 @@ class _Executor:
             partial(self._make_pool, worker_id),
             Removal(ConfigServiceStub(self._channels["config"]), worker_id).saw,
             Policy.within(StopLimits.within(settings.drain_seconds)),
+            self._make_lineage(),
         )
         config = ConfigServiceStub(self._channels["config"])
         reports = PluginReports(
@@ -201,6 +204,8 @@ class _Executor:
             self._work.cancel()
             await asyncio.wait([self._work])
             await self._worker.pool.close()
+        if self._close_lineage is not None:
+            await asyncio.to_thread(self._close_lineage)
         await self._fresh.close()
         self._dead_letters.close()
         self._topics.close()
@@ -228,6 +233,18 @@ class _Executor:
     def _reloaded(self, worker: Worker, reports: PluginReports) -> None:
         reports.changed()
         worker.offer_changed()
+
+    def _make_lineage(self) -> Lineage | None:
+        settings = self._settings
+        if not settings.lineage_url:
+            return None
+        # For who wants it alone.
+        from services.executor.worker.openlineage import Endpoint, OpenLineageSender
+
+        endpoint = Endpoint(settings.lineage_url, settings.lineage_namespace, settings.lineage_token_file)
+        sender = OpenLineageSender(endpoint)
+        self._close_lineage = sender.close
+        return Lineage(sender, settings.lineage_seconds)
 
     def _make_pool(self, worker_id: str, watcher: Watcher) -> HostPool:
         settings = self._settings
@@ -272,6 +289,7 @@ def _endpoints(settings: ExecutorSettings) -> Endpoints:
         rocketmq=rocketmq,
         limits=limits,
         trace_records=settings.trace_records,
+        lineage=bool(settings.lineage_url),
     )
 
 

@@ -5,7 +5,9 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from rocketconnect_kit import tracing
 from rocketconnect_kit.sealing import Keys
@@ -49,6 +51,13 @@ def _id(value: str) -> None:
 def _header(value: str) -> None:
     if not value.isascii() or not value.isprintable():
         msg = "is made of printable ASCII characters"
+        raise ValueError(msg)
+
+
+def _lineage_url(value: str) -> None:
+    url = urlsplit(value)
+    if value and (url.scheme not in ("http", "https") or not url.hostname):
+        msg = "is no http://HOST:PORT and no https://HOST:PORT"
         raise ValueError(msg)
 
 
@@ -146,6 +155,14 @@ class ExecutorSettings(RocketMQSettings):
     trace_records: float = setting(
         0.0, "records a second of each source task that are traced on their way, where OTEL_* says where to; 0: none", ge=0, le=100
     )
+    lineage_url: str = setting(
+        "",
+        "http://HOST:PORT that takes events of OpenLineage about what tasks read and write; none: nowhere",
+        check=_lineage_url,
+    )
+    lineage_namespace: str = setting("rocketconnect", "the namespace of their jobs: one for each deployment")
+    lineage_token_file: Path | None = setting(None, "a file with the token that it wants to see")
+    lineage_seconds: float = setting(60.0, "how often a task that goes on is told", ge=1, le=86_400)
     plugin_seconds: float = setting(30.0, "how long a plugin may take to check or plan; then its process is ended", gt=0, le=600)
     cleanup_seconds: float = setting(
         3600.0, "how long after its deletion a plugin that can't clean up behind a connector is called again", gt=0, le=30 * 86400
@@ -165,6 +182,8 @@ class ExecutorSettings(RocketMQSettings):
             yield f"{', '.join(missing)} must be given: the executor needs them to do its work"
         if self.trace_records and not tracing.is_wanted():
             yield "--trace-records is given, and nothing says where traces go: set OTEL_EXPORTER_OTLP_ENDPOINT"
+        if self.lineage_url and find_spec("openlineage") is None:
+            yield "--lineage-url is given, and OpenLineage's client is not installed: pip install 'rocketconnect[openlineage]'"
         token_file = str(self.vault_token_file or "")
         yield from vault_conflicts(self.vault_address, token_file, self.vault_mounts, self.vault_paths)
 

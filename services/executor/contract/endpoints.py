@@ -46,6 +46,7 @@ class Endpoints:
         rocketmq: How RocketMQ lets us in.
         limits: What a task has for its end.
         trace_records: How many messages a second a source traces; 0: nothing is traced, by no task.
+        lineage: Tasks say what they read and write.
     """
 
     name_servers: str
@@ -59,3 +60,4 @@ class Endpoints:
     rocketmq: RocketMQAccess = RocketMQAccess()
     limits: StopLimits = field(default_factory=lambda: StopLimits.within(EXECUTOR_SECONDS))
     trace_records: float = 0.0
+    lineage: bool = False

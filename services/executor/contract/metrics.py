@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from services.executor.contract.datasets import Datasets
+
 
 @dataclass(frozen=True, slots=True)
 class QueueLag:
@@ -80,7 +82,7 @@ class DriverUse:
 
 @dataclass(slots=True)
 class TaskMetrics:
-    """Counters since `counted_since`, the start of the task, and gauges of now: the fields of state/v1 TaskMetrics.
+    """Counters since `counted_since`, the start of the task, and gauges of now: the fields of state/v1 TaskMetrics, and `datasets`.
 
     Written by the task's threads, read by the host once a second. Each field is replaced as a whole (never changed in place), so
     that a reader sees an old value or a new one.
@@ -126,3 +128,5 @@ class TaskMetrics:
     latency_bounds: tuple[float, ...] = LATENCY_BOUNDS
     latency_buckets: tuple[int, ...] = (0,) * len(LATENCY_BOUNDS)
     latency_exemplars: tuple[Exemplar, ...] = ()
+    datasets: Datasets | None = None
+    """What it reads and writes, where somebody wants to know; for the executor alone."""

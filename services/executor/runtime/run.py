@@ -22,6 +22,7 @@ from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.chain import make
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.task import Outcome, State, TaskSpec
+from services.executor.runtime import datasets
 from services.executor.runtime.direct.loop import DirectRun
 from services.executor.runtime.errors.attempts import FENCED, Attempts, Stopped
 from services.executor.runtime.errors.outcomes import failed
@@ -183,6 +184,8 @@ def _direct(runtime: TaskRuntime, source_config: Config, sink_config: Config, co
     if not isinstance(source, Source) or not isinstance(sink, RecordSink):
         msg = "a direct connector needs a source and a sink that runs natively"
         raise PermanentError(msg)
+    if runtime.endpoints.lineage:
+        runtime.reporter.metrics.datasets = datasets.of_direct(source, source_config, sink, sink_config)
     reading = source.open(source_config, runtime.spec.task_config, context)
     held.callback(reading.close)
     writing = sink.open(sink_config, {}, context)
@@ -215,6 +218,8 @@ def _seconds(milliseconds: int) -> float | None:
 
 
 def _source(plugin: Source, runtime: TaskRuntime, context: TaskContext, held: ExitStack) -> Outcome:
+    if runtime.endpoints.lineage:
+        runtime.reporter.metrics.datasets = datasets.of_source(plugin, runtime.config, runtime.endpoints.name_servers)
     context.columns = converter_class(runtime.config["value.converter"]).wants_columns
     task = plugin.open(runtime.config, runtime.spec.task_config, context)
     held.callback(task.close)
@@ -222,6 +227,8 @@ def _source(plugin: Source, runtime: TaskRuntime, context: TaskContext, held: Ex
 
 
 def _sink(plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitStack, spark: Spark | None) -> Outcome:
+    if runtime.endpoints.lineage:
+        runtime.reporter.metrics.datasets = datasets.of_sink(plugin, runtime.config, runtime.endpoints.name_servers)
     engine, task = _engine(plugin, runtime, context, held, spark)
     if (settings := QuerySettings.of(runtime.config)) is not None:
         engine = query_engine(engine, settings, runtime)

@@ -22,6 +22,7 @@ from services.executor.contract.task import Outcome, State
 from services.executor.hosts.pool import HostPool, Watcher
 from services.executor.worker.defect import end_broken
 from services.executor.worker.lifecycle import Direct, Effect, Ended, Forget, Kill, Lifecycle, Policy, Release, Restarting, Start
+from services.executor.worker.lineage import Lineage
 from services.executor.worker.membership import FENCED, Identity, Membership
 from services.executor.worker.plan_requests import PlanRequests
 from services.executor.worker.record_spans import export
@@ -64,6 +65,7 @@ class Worker:
         make_pool: Makes the pool of hosts, which tells this worker what they do.
         see: Called with all that runs say.
         policy: Times and limits of the life cycle.
+        lineage: Is told of runs; None: nobody wants to know.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Worker:
         make_pool: Callable[[Watcher], HostPool],
         see: Callable[[Assigned, TaskPulse], None],
         policy: Policy,
+        lineage: Lineage | None = None,
     ) -> None:
         self.identity = identity
         self._stub = cluster_stub
@@ -84,6 +87,7 @@ class Worker:
         self._planner = planner
         self._see = see
         self._policy = policy
+        self._lineage = lineage
         self._lifecycle = Lifecycle(policy, Random())  # noqa: S311 - spreads backoffs
         self.pool = make_pool(self)
         self._reports = Reports(
@@ -152,6 +156,8 @@ class Worker:
         assigned = self._lifecycle.assigned_to(pulse.run)
         if assigned is not None:
             self._reports.pulse(assigned, pulse)
+            if self._lineage is not None:
+                self._lineage.pulse(assigned, pulse)
             self._see(assigned, pulse)
             if pulse.asks_for_plan:
                 self._plan_requests.add(assigned)
@@ -262,6 +268,8 @@ class Worker:
         self._changed.set()
 
     def _carry_out(self, effect: Effect) -> None:
+        if self._lineage is not None:
+            self._lineage.follow(effect)
         match effect:
             case Start(run, assigned, restarts):
                 self._reports.started(assigned, restarts)

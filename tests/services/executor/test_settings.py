@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from services.executor import settings
 from services.executor.settings import ExecutorSettings, parse_labels
 
 ADDRESSES = ("cluster_address", "position_address", "state_address", "config_address")
@@ -43,6 +44,15 @@ def test_records_are_traced_only_where_something_says_where_traces_go(monkeypatc
         ExecutorSettings(**NEEDED, trace_records=1.0)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4317")
     assert ExecutorSettings(**NEEDED, trace_records=1.0).trace_records == 1.0
+
+
+def test_lineage_needs_an_address_and_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match=r"is no http://HOST:PORT"):
+        ExecutorSettings(**NEEDED, lineage_url="marquez:5000")
+    assert ExecutorSettings(**NEEDED, lineage_url="http://marquez:5000").lineage_namespace == "rocketconnect"
+    monkeypatch.setattr(settings, "find_spec", lambda _: None)
+    with pytest.raises(ValueError, match=r"pip install 'rocketconnect\[openlineage\]'"):
+        ExecutorSettings(**NEEDED, lineage_url="http://marquez:5000")
 
 
 def test_labels_are_read() -> None:
