@@ -6,6 +6,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -14,13 +15,15 @@ from rocketconnect_kit.java.find import find_java
 from rocketconnect_kit.java.jars import cache_folder
 from rocketconnect_kit.tethered import tethered
 
+_FOLDER_VARIABLE = "ROCKETCONNECT_SPARK_CLASSES"
 _LIMIT_SECONDS = 300.0
 """It takes some ten seconds, and far more on a machine that is busy."""
 
 
-def spark_folder() -> Path:
-    """Return the folder that executors are told as `spark_classes`, filled or not."""
-    return cache_folder() / "spark-classes"
+def spark_folder(environment: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder that executors are told as `spark_classes`, filled or not: that of the variable, or in the cache."""
+    given = environment.get(_FOLDER_VARIABLE)
+    return Path(given) if given else cache_folder(environment) / "spark-classes"
 
 
 def prepare_spark(console: Console) -> Path:

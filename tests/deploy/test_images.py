@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from rocketconnect_cli.embedded.rocketmq_jars import ROCKETMQ
+from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.instance.topology import SERVICES, STORES
 from tests.deploy.dockerfile import ROOT, SOURCES, command, commands, stage
 
@@ -48,6 +50,16 @@ def test_every_service_has_a_target_with_its_extra_that_runs_as_an_ordinary_user
     assert f'ENTRYPOINT ["rocketconnect", "serve", "{service}"]' in text
     # By its number: Kubernetes cannot tell from a name that it is not root.
     assert text.index(f"\nUSER {UID}\n") < text.index("ENTRYPOINT")
+
+
+def test_there_is_one_image_of_everything_that_brings_its_rocketmq() -> None:
+    assert command("all-packages", "install-rocketconnect").split()[1] == "object-store,otel,up"
+    text = stage("all")
+    assert 'ENTRYPOINT ["rocketconnect", "up", "--data", "/data", "--host", "0.0.0.0"]' in text
+    assert text.index(f"\nUSER {UID}\n") < text.index("ENTRYPOINT")
+    given = dict(re.findall(r"(ROCKETCONNECT_\w+)=(/\S+)", text))
+    assert Path(given["ROCKETCONNECT_ROCKETMQ_JARS"]).name == ROCKETMQ.listing.name.removesuffix(".jars")
+    assert spark_folder(given) == Path("/usr/local/lib/rocketconnect/spark-classes")
 
 
 @pytest.mark.parametrize("service", SERVICES)

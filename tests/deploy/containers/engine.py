@@ -30,7 +30,8 @@ class Engine:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self._folder = folder
+        # podman knows a folder by one name alone.
+        self._folder = folder.resolve()
         # Copies everything with each layer, but works everywhere.
         self._storage = self._in("vfs")
         overlay = self._in("overlay")
@@ -77,6 +78,10 @@ class Engine:
         """What a container does, such as "running" or "exited", and its exit code."""
         (said,) = json.loads(self.podman("inspect", name))
         return str(said["State"]["Status"]), int(said["State"]["ExitCode"])
+
+    def ended(self, name: str) -> int:
+        """Wait for a container's end; return its exit code."""
+        return int(self.podman("wait", name))
 
     def has_check(self, image: str) -> bool:
         """Whether an image says how its health is checked."""

@@ -136,10 +136,10 @@ async def test_which_calls_there_are_is_not_told_when_that_is_switched_off() -> 
     assert told.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
-async def probed(port: str) -> tuple[int | None, str]:
+async def probed(port: str, *words: str) -> tuple[int | None, str]:
     """What the health check of a container says: its exit code, and what it writes."""
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "rocketconnect_kit.serving.probe"),
+        *(sys.executable, "-m", "rocketconnect_kit.serving.probe", *words),
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "ROCKETCONNECT_METRICS_PORT": port},
     )
@@ -160,6 +160,7 @@ async def test_health_follows_the_dependency_and_shows_no_password(tmp_path: obj
             while (await stub.Check(health_pb2.HealthCheckRequest(), timeout=60)).status != health_pb2.HealthCheckResponse.SERVING:
                 await asyncio.sleep(0.1)
         assert await probed(port) == (0, "")
+        assert await probed("", port) == (0, "")
         service.process.terminate()
         _code, err = await service.end()
     assert "hunter2" not in err
