@@ -58,6 +58,10 @@ deploy-check: setup-tests ## Build the images and run the compose file with podm
 	@scripts/setup --for-containers
 	@$(VENV)/python -m pytest -n0 --hang-limit 2400 tests/deploy $(ARGS)
 
+.PHONY: release
+release: setup ## Make a release of HEAD in dist/: wheel, images, what is in them, checksums; says what is left (ARGS=--help)
+	@$(VENV)/python -m scripts.release $(ARGS)
+
 .PHONY: ci
 ci: ## Do what CI does: a clone of HEAD, .ci/run in it, and nothing left behind (ARGS=--chroot: in an empty Debian)
 	@scripts/ci $(ARGS)
@@ -117,6 +121,8 @@ lock: ## Pin the Python packages again (UPGRADE=--upgrade for newer ones)
 	python3 -m venv "$$tool"; "$$tool/bin/pip" install --quiet $(UV); \
 	"$$tool/bin/"$(COMPILE) pyproject.toml --extra dev --extra demo --output-file requirements.lock; \
 	"$$tool/bin/"$(COMPILE) --group build --constraint requirements.lock --output-file requirements-build.lock; \
+	"$$tool/bin/"$(COMPILE) --group sbom --constraint requirements.lock --constraint requirements-build.lock \
+		--output-file requirements-sbom.lock; \
 	"$$tool/bin/"$(COMPILE) --group servers --constraint requirements.lock --output-file requirements-servers.lock
 
 .PHONY: pin-jars
