@@ -114,5 +114,12 @@ class DataDirectory:
     def _unusable(self, err: OSError) -> DataDirectoryUnusable:
         what = "it is not a directory" if isinstance(err, FileExistsError | NotADirectoryError) else err.strerror
         where = f" ({err.filename})" if err.filename and Path(err.filename) != self.path else ""
-        message = f"{self.path} can't be used as a data directory: {what}{where}. Give a directory that can be written."
+        advice = "Give a directory that can be written."
+        if isinstance(err, PermissionError) and self.path.exists():
+            mine = os.geteuid()
+            owner = self.path.stat().st_uid
+            advice = (
+                f"It belongs to user {owner}, and this is user {mine}: run chown -R {mine} on it (of a container: on its volume)."
+            )
+        message = f"{self.path} can't be used as a data directory: {what}{where}. {advice}"
         return DataDirectoryUnusable(message)

@@ -45,14 +45,16 @@ _POSTGRES_OPTIONS = (
 APPLICATION = "rocketconnect"
 """What PostgreSQL calls our connections: nobody restores a database under them."""
 # Invariant 8, where the machine of the database is gone or cut off and nobody says so.
-_POSTGRES_CONNECTION = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2, "tcp_user_timeout": 10_000}
+_LIMITS = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2, "tcp_user_timeout": 10_000}
+# A database that was made without a locale is SQL_ASCII: it would hand out bytes instead of text.
+_POSTGRES_CONNECTION = {**_LIMITS, "client_encoding": "utf8"}
 
 
 def engine(url: str, *, pool_size: int = 8) -> sa.Engine:
     """Return an engine for a SQLite file (its folder is made) or a PostgreSQL database. Connects to nothing yet.
 
     Raises:
-        FailedPrecondition: STORE_URL_INVALID when the URL is neither, or the folder can't be made.
+        FailedPrecondition: STORE_URL_INVALID when the URL is neither, or the folder can't be made or written in.
     """
     try:
         parsed = sa.make_url(url)
@@ -203,10 +205,22 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     except OSError as error:
         message = f"the folder of the store can't be made: {error}; create {folder} or choose another data_dir"
         raise FailedPrecondition("STORE_URL_INVALID", message) from error
+    for path in (folder, Path(str(url.database))):
+        if path.exists() and not os.access(path, os.W_OK):
+            raise FailedPrecondition("STORE_URL_INVALID", _not_mine(path))
     made = sa.create_engine(url, hide_parameters=True, connect_args={"timeout": _BUSY_SECONDS})
     event.listen(made, "connect", _prepare_sqlite)
     event.listen(made, "begin", _begin_sqlite)
     return made
+
+
+def _not_mine(path: Path) -> str:
+    """What to do about a file or a folder in which this process can't write."""
+    mine = os.geteuid()
+    return (
+        f"the store's {path.absolute()} belongs to user {path.stat().st_uid}, and this process, user {mine}, can't write there: "
+        f"`chown -R {mine}` what belongs to the store (of a container: its volume), or choose another data_dir"
+    )
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -1,6 +1,8 @@
 """The lock and the small files of a data directory."""
 
+import errno
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -45,6 +47,14 @@ def test_a_file_is_refused_as_a_directory(tmp_path: Path, path: str, why: str) -
 def test_a_directory_that_can_not_be_made_is_refused() -> None:
     with pytest.raises(DataDirectoryUnusable, match="/proc/foo can't be used as a data directory: No such file or directory"):
         DataDirectory(Path("/proc/foo")).acquire()
+
+
+def test_a_directory_of_another_user_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    with (
+        mock.patch("os.open", side_effect=PermissionError(errno.EACCES, "Permission denied")),
+        pytest.raises(DataDirectoryUnusable, match=r"belongs to user \d+, and this is user \d+: run chown -R \d+ on it"),
+    ):
+        DataDirectory(tmp_path).acquire()
 
 
 @pytest.mark.parametrize("name", ["lock", "logs", "ports.json.new"])

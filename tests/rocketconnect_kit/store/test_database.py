@@ -7,6 +7,7 @@ import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import sqlalchemy as sa
@@ -169,3 +170,32 @@ def test_what_writes_sees_what_others_have_written_whatever_the_database_has_as_
     with database.writing(bound) as connection:
         assert connection.scalar(shown) == "read committed", "also behind a reader on the same connection"
     bound.dispose()
+
+
+@pytest.mark.parametrize("name", ["", "config.db"])
+def test_a_store_of_another_user_is_refused_with_what_to_do(tmp_path: Path, name: str) -> None:
+    (tmp_path / "config.db").touch()
+    with (
+        mock.patch("os.access", lambda path, _mode: path != tmp_path / name),
+        pytest.raises(
+            FailedPrecondition, match=r"belongs to user \d+, and this process, user \d+, can't write there: `chown -R \d+`"
+        ),
+    ):
+        database.engine(f"sqlite:///{tmp_path}/config.db")
+
+
+@pytest.mark.postgres
+async def test_a_database_that_knows_no_encoding_takes_the_store(postgres: str) -> None:
+    name = f"ascii_{uuid.uuid4().hex}"
+    admin = sa.create_engine(postgres, isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"))
+    try:
+        engine = database.engine(postgres.replace("postgresql+psycopg", "postgresql").rpartition("/")[0] + f"/{name}")
+        with database.reading(engine) as connection:
+            assert connection.scalar(sa.text("SELECT 'Zürich'")) == "Zürich"
+        engine.dispose()
+    finally:
+        with admin.connect() as connection:
+            connection.execute(sa.text(f"DROP DATABASE {name} WITH (FORCE)"))
+        admin.dispose()
