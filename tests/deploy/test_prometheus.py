@@ -66,7 +66,7 @@ def test_each_query_of_a_panel_is_one(tmp_path: Path) -> None:
     assert f"{len(exprs)} rules found" in promtool("check", "rules", "--lint=none", str(path))
 
 
-@pytest.mark.parametrize("name", ["prometheus.yml", "kubernetes.yml"])
+@pytest.mark.parametrize("name", ["prometheus.yml", "kubernetes.yml", "replicas.yml"])
 def test_each_configuration_scrapes_the_exporter_and_names_the_service_of_all_others(name: str) -> None:
     jobs = {job["job_name"]: job for job in yaml.safe_load((PROMETHEUS / name).read_text())["scrape_configs"]}
     assert list(jobs) == ["rocketconnect", "rocketconnect-services"]

@@ -52,7 +52,7 @@ def services(files: Sequence[Path], profiles: Sequence[str], variables: Mapping[
 def _read(file: Path) -> dict[str, Any]:
     read: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), _Loader)
     for service in read["services"].values():
-        if "volumes" in service:
+        if isinstance(service.get("volumes"), list):
             service["volumes"] = [str(file.parent / each) if each.startswith(".") else each for each in service["volumes"]]
     return read
 

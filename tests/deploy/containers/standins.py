@@ -22,7 +22,7 @@ set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
     : "${POSTGRES_PASSWORD:?}"
     echo "$POSTGRES_PASSWORD" >/tmp/password
-    initdb --username "$POSTGRES_USER" --pwfile /tmp/password --auth-host scram-sha-256 --auth-local trust
+    initdb --encoding UTF8 --username "$POSTGRES_USER" --pwfile /tmp/password --auth-host scram-sha-256 --auth-local trust
     echo 'host all all all scram-sha-256' >>"$PGDATA/pg_hba.conf"
     pg_ctl --options "-c listen_addresses=" --wait start
     createdb --username "$POSTGRES_USER" "$POSTGRES_DB"
