@@ -43,7 +43,7 @@ def mounts(service: Mapping[str, Any]) -> list[list[str]]:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_service_has_a_target_with_its_extra_that_runs_as_an_ordinary_user(service: str) -> None:
-    extras = "executor,object-store,otel" if service == "executor" else f"{service},otel"
+    extras = "executor,connectors,openlineage,otel" if service == "executor" else f"{service},otel"
     assert command(f"{service}-packages", "install-rocketconnect").split()[1] == extras
     text = stage(service)
     assert f"COPY --from={service}-packages /opt/rocketconnect /opt/rocketconnect" in text
@@ -53,7 +53,7 @@ def test_every_service_has_a_target_with_its_extra_that_runs_as_an_ordinary_user
 
 
 def test_there_is_one_image_of_everything_that_brings_its_rocketmq() -> None:
-    assert command("all-packages", "install-rocketconnect").split()[1] == "object-store,otel,up"
+    assert command("all-packages", "install-rocketconnect").split()[1] == "connectors,openlineage,otel,up"
     text = stage("all")
     assert 'ENTRYPOINT ["rocketconnect", "up", "--data", "/data", "--host", "0.0.0.0"]' in text
     assert text.index(f"\nUSER {UID}\n") < text.index("ENTRYPOINT")
