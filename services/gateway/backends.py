@@ -4,7 +4,7 @@ What executors serve goes to one of those that live: see `executors`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -15,6 +15,7 @@ from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 
+from rocketconnect_kit.access.asking import ASKED_BY, asked_by
 from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
 from rocketconnect_kit.serving.status import decode
@@ -60,14 +61,21 @@ class Backends:
         for call in self._watches:
             call.cancel()
 
-    async def unary(self, method: MethodDescriptor, request: Message, *, reads: bool) -> Message:
-        """Return the answer to one call.
+    async def unary(self, method: MethodDescriptor, request: Message, *, reads: bool, seconds: float | None = None) -> Message:
+        """Return the answer to one call. Who answers is told for whom it is asked, and allows no more than that one may.
+
+        Args:
+            method: What is called.
+            request: What is asked.
+            reads: Nothing is changed.
+            seconds: The caller's own deadline; None: the one of its kind.
 
         Raises:
             ServiceError: the service's answer; SERVICE_AWAY or SERVICE_TIMEOUT when it gave none, with its name; NO_EXECUTOR.
         """
-        service = _service_of(method)
-        seconds = self._read_seconds if reads else self._write_seconds
+        service = service_of(method)
+        if seconds is None:
+            seconds = self._read_seconds if reads else self._write_seconds
         if service in executors.PACKAGES:
             answered = await self._orders.carried_out(request)
             return answered or await self._executors.unary(method, request, seconds, reads=reads)
@@ -77,7 +85,7 @@ class Backends:
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )
         try:
-            answer: Message = await call(request, timeout=seconds)
+            answer: Message = await call(request, timeout=seconds, metadata=_for_whom())
         except grpc.aio.AioRpcError as error:
             raise _explained(decode(error), service, seconds) from error
         return answer
@@ -102,19 +110,19 @@ class Backends:
                 return
             page_request.page_token = page.next_page_token
 
-    async def stream(self, method: MethodDescriptor, request: Message) -> AsyncIterator[Message]:
+    async def stream(self, method: MethodDescriptor, request: Message) -> AsyncGenerator[Message, None]:
         """Yield the answers of a watch until it ends, its hour is over, or `end_watches` is called.
 
         Raises:
             ServiceError: as `unary` does.
         """
-        service = _service_of(method)
+        service = service_of(method)
         multi = self._channels[service].unary_stream(
             _path(method),
             request_serializer=type(request).SerializeToString,
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )
-        call = multi(request, timeout=WATCH_SECONDS)
+        call = multi(request, timeout=WATCH_SECONDS, metadata=_for_whom())
         self._watches.add(call)
         try:
             async for answer in call:
@@ -151,9 +159,15 @@ class Backends:
         return str(health_pb2.HealthCheckResponse.ServingStatus.Name(answer.status))
 
 
-def _service_of(method: MethodDescriptor) -> str:
+def service_of(method: MethodDescriptor) -> str:
+    """Return who answers a method: "config"; of those in `executors.PACKAGES` any executor does."""
     package = str(method.containing_service.full_name.split(".")[1])
     return _SERVED_BY.get(package, package)
+
+
+def _for_whom() -> tuple[tuple[str, str], ...] | None:
+    said = asked_by()
+    return ((ASKED_BY, said),) if said else None
 
 
 def _path(method: MethodDescriptor) -> str:

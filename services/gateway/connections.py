@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -9,6 +10,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rocketconnect_kit.logs import get_logger
+from services.gateway.rpc.preface import speaks_grpc
 
 if TYPE_CHECKING:
     from uvicorn.server import ServerState
@@ -37,11 +39,23 @@ def certificate_name(shown: Any) -> str:
     return str(next(iter([*common, *(value for _, value in told.get("subjectAltName", ()))]), ""))
 
 
-class Connection(H11Protocol):
-    """A connection; see uvicorn's, which closes one only between requests, and counts those that never say anything."""
+TakesOver = Callable[[asyncio.Transport, bytes, str], None]
+"""Answers gRPC on a connection, of which so much was read, and whose client has shown a certificate of this name."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+
+class Connection(H11Protocol):
+    """A connection; see uvicorn's, which closes one only between requests, and counts those that never say anything.
+
+    Args:
+        given: See uvicorn.
+        takes_over: Gets the connections that speak gRPC; None: none is expected.
+        named: See uvicorn.
+    """
+
+    def __init__(self, *given: Any, takes_over: TakesOver | None = None, **named: Any) -> None:
         super().__init__(*given, **named)
+        self._takes_over = takes_over
+        self._begun = b""
         self._awaiting: asyncio.TimerHandle | None = None
         self._silent = _SILENT.setdefault(self.server_state, OrderedDict())
 
@@ -59,6 +73,20 @@ class Connection(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read on."""
+        if self._takes_over is not None:
+            data = self._begun + data
+            secure = self.transport.get_extra_info("ssl_object")
+            is_grpc = speaks_grpc(data, secure.selected_alpn_protocol() if secure is not None else None)
+            if is_grpc is None:
+                # Time runs: its head is awaited.
+                self._begun = data
+                return
+            takes_over, self._takes_over, self._begun = self._takes_over, None, b""
+            if is_grpc:
+                self._heard()
+                self.connections.discard(self)
+                takes_over(self.transport, data, self.app_state[CERTIFICATE])
+                return
         super().data_received(data)
         self._look()
 

@@ -7,6 +7,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from typing import cast
 
 import uvicorn
 
@@ -26,6 +27,8 @@ from services.gateway.compat.connectors import Connectors
 from services.gateway.connections import Connection
 from services.gateway.opening import Opening
 from services.gateway.routing import RouteTable
+from services.gateway.rpc.preface import AGREED
+from services.gateway.rpc.server import Rpc
 from services.gateway.settings import GatewaySettings, listed
 
 _log = logs.get_logger(__name__)
@@ -53,12 +56,15 @@ async def run(settings: GatewaySettings) -> int:
         await backends.close()
         return 1
     try:
-        server = _Server(_configuration(gateway(settings, backends), settings))
+        opens = opening(settings, backends)
+        rpc = Rpc(settings, backends, opens, traced=end_tracing is not None)
+        await rpc.start()
+        server = _Server(_configuration(gateway(settings, backends, opens), settings, rpc))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         address = _address(listener)
         announce(settings.announce_fd, "gateway", address, endpoint.address)
         _log.info("serving", address=address, metrics=endpoint.address)
-        code = await _until_signal(server, serving, backends, signals, settings.drain_seconds)
+        code = await _until_signal(server, serving, backends, rpc, signals, settings.drain_seconds)
     finally:
         await backends.close()
         endpoint.close()
@@ -79,12 +85,17 @@ def _unwell(loop: asyncio.AbstractEventLoop, backends: Backends) -> str:
     return "; ".join(f"{service}: {state}" for service, state in said.items() if state != "SERVING")
 
 
-def gateway(settings: GatewaySettings, backends: Backends) -> Gateway:
+def opening(settings: GatewaySettings, backends: Backends) -> Opening:
+    """Return what knows whether this gateway answers yet."""
+    return Opening(backends, waits=settings.await_executor)
+
+
+def gateway(settings: GatewaySettings, backends: Backends, opens: Opening) -> Gateway:
     """Return the application with all its routes."""
     originals = list(compat.routes(Connectors(backends), status=settings.compat_status, changing_gets=settings.changes_by_get))
     table = RouteTable([*v1.routes(backends), *health.routes(backends), *originals, *pages.routes(originals)])
     access = Access(settings.host, listed(settings.allowed_hosts), listed(settings.allowed_origins))
-    return Gateway(table, access, Opening(backends, waits=settings.await_executor), Callers(paths(settings.tokens_files)))
+    return Gateway(table, access, opens, Callers(paths(settings.tokens_files)))
 
 
 class _Server(uvicorn.Server):
@@ -114,30 +125,44 @@ class _Server(uvicorn.Server):
 
 
 async def _until_signal(
-    server: _Server, serving: "asyncio.Task[None]", backends: Backends, signals: "asyncio.Queue[int]", seconds: float
+    server: _Server,
+    serving: "asyncio.Task[None]",
+    backends: Backends,
+    rpc: Rpc,
+    signals: "asyncio.Queue[int]",
+    seconds: float,
 ) -> int:
     await signals.get()
     _log.info("draining", seconds=seconds)
     server.end()
+    # Before those behind it end, which would look like the end of what is watched.
+    rpc.end_watches()
     backends.end_watches()
+
+    async def drain() -> None:
+        await asyncio.gather(serving, rpc.stop(seconds))
+
+    ended = asyncio.create_task(drain())
     second = asyncio.create_task(signals.get())
-    await asyncio.wait([serving, second], return_when=asyncio.FIRST_COMPLETED)
+    await asyncio.wait([ended, second], return_when=asyncio.FIRST_COMPLETED)
     if second.done():
         _log.warning("second signal: ending at once")
         server.force_exit = True
-        serving.cancel()
-        await asyncio.wait([serving])
+        ended.cancel()
+        await asyncio.wait([serving, ended])
+        await rpc.stop(0)
         return 128 + second.result()
     second.cancel()
-    await serving
+    await ended
     return 0
 
 
-def _configuration(app: Gateway, settings: GatewaySettings) -> uvicorn.Config:
+def _configuration(app: Gateway, settings: GatewaySettings, rpc: Rpc) -> uvicorn.Config:
     verify = settings.tls_ca is not None and settings.tls_verify_clients
-    return uvicorn.Config(
+    configuration = uvicorn.Config(
         app,
-        http=Connection,
+        # Called as the class would be.
+        http=cast("type[Connection]", partial(Connection, takes_over=rpc.take)),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -151,6 +176,10 @@ def _configuration(app: Gateway, settings: GatewaySettings) -> uvicorn.Config:
         ssl_ca_certs=str(settings.tls_ca) if verify else None,
         ssl_cert_reqs=ssl.CERT_REQUIRED if verify else ssl.CERT_NONE,
     )
+    configuration.load()
+    if configuration.ssl is not None:
+        configuration.ssl.set_alpn_protocols(AGREED)
+    return configuration
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -23,9 +23,9 @@ def _origins(value: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class GatewaySettings(ServiceSettings):
-    """The gateway: REST in front of the services."""
+    """The gateway: REST and gRPC in front of the services."""
 
-    port: int = setting(8082, "the port of REST; 0: a free one", ge=0, le=65535)
+    port: int = setting(8082, "the port of REST and of gRPC; 0: a free one", ge=0, le=65535)
     read_seconds: float = setting(10.0, "the deadline of calls that only read", gt=0, le=3600)
     call_seconds: float = setting(50.0, "the deadline of calls that change or check something", gt=0, le=3600)
     compat_status: Literal["truth", "200"] = setting(

@@ -1,18 +1,17 @@
 """The `/v1` API: one route for each annotated RPC, nothing by hand."""
 
 import json
-import uuid
 from collections.abc import AsyncIterator, Iterator
 
 from google.protobuf.message import Message
 from starlette.responses import Response, StreamingResponse
 
-from rocketconnect_kit.access.current import IDENTITY
 from rocketconnect_kit.errors import ServiceError
 from services.gateway.answers import problem_answer
 from services.gateway.api import transcode
 from services.gateway.api.rules import Rule, rules
 from services.gateway.backends import Backends
+from services.gateway.orders.signing import identify, sign
 from services.gateway.problems import of_service_error
 from services.gateway.routing import Call, Handler, Route
 
@@ -31,8 +30,8 @@ def routes(backends: Backends) -> Iterator[Route]:
 def _unary(rule: Rule, backends: Backends) -> Handler:
     async def handle(call: Call) -> Response:
         request = transcode.request(rule, call)
-        _identify(request)
-        _sign(request, call)
+        identify(request)
+        sign(request, call.author, call.reason)
         answer = await backends.unary(rule.method, request, reads=rule.verb == "GET")
         return Response(transcode.reply(answer), 200, media_type="application/json")
 
@@ -60,17 +59,3 @@ async def _lines(first: Message | None, rest: AsyncIterator[Message]) -> AsyncIt
             yield transcode.reply(answer) + b"\n"
     except ServiceError as error:
         yield json.dumps({"error": of_service_error(error).document()}).encode() + b"\n"
-
-
-def _sign(request: Message, call: Call) -> None:
-    """Say who makes a change and why, where the request has a place for it and says nothing itself; who is known is the author."""
-    fields, is_known = request.DESCRIPTOR.fields_by_name, IDENTITY.get() is not None
-    for name, value, wins in (("author", call.author, is_known), ("reason", call.reason, False)):
-        if name in fields and (wins or not getattr(request, name)):
-            setattr(request, name, value)
-
-
-def _identify(request: Message) -> None:
-    """Give a create without a request id one, so that it is not carried out twice when the connection breaks on the way."""
-    if "request_id" in request.DESCRIPTOR.fields_by_name and not getattr(request, "request_id"):  # noqa: B009 - not every message has it
-        setattr(request, "request_id", uuid.uuid4().hex)  # noqa: B010

@@ -44,7 +44,8 @@ from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.config.validation.executors import GrpcExecutors
 from services.gateway.backends import Backends
-from services.gateway.server import _configuration, _Server, gateway
+from services.gateway.rpc.server import Rpc
+from services.gateway.server import _configuration, _Server, gateway, opening
 from services.gateway.settings import GatewaySettings
 
 SOURCE = "org.apache.rocketmq.connect.file.FileSourceConnector"
@@ -82,6 +83,10 @@ class States(StateServiceServicer):
 
     by_name: dict[str, state.ConnectorState] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
+    watching: int = 0
+    floods: bool = False
+    told: int = 0
+    """How many answers watches have given."""
 
     def say(self, name: str, said: state.ConnectorState) -> None:
         self.by_name[name] = said
@@ -103,10 +108,16 @@ class States(StateServiceServicer):
     async def WatchConnectorState(
         self, request: state.WatchConnectorStateRequest, context: Any
     ) -> AsyncIterator[state.WatchConnectorStateResponse]:
-        while True:
-            changed = self.changed
-            yield state.WatchConnectorStateResponse(state=self._of(request.connector))
-            await changed.wait()
+        self.watching += 1
+        try:
+            while True:
+                changed = self.changed
+                yield state.WatchConnectorStateResponse(state=self._of(request.connector))
+                self.told += 1
+                if not self.floods:
+                    await changed.wait()
+        finally:
+            self.watching -= 1
 
     async def ListTaskLogs(self, request: state.ListTaskLogsRequest, context: Any) -> state.ListTaskLogsResponse:
         self._of(request.connector)
@@ -124,8 +135,11 @@ class Workers(ClusterServiceServicer):
 
     workers: list[cluster.Worker] = field(default_factory=list)
     delay: float = 0
+    shown: dict[str, str] = field(default_factory=dict)
+    """What the metadata of the last call said."""
 
     async def ListWorkers(self, request: cluster.ListWorkersRequest, context: Any) -> cluster.ListWorkersResponse:
+        self.shown = dict(context.invocation_metadata())
         await asyncio.sleep(self.delay)
         start = int(request.page_token or 0)
         more = start + 1 < len(self.workers)
@@ -244,7 +258,10 @@ async def _serving(settings: GatewaySettings) -> AsyncIterator[httpx.AsyncClient
     """Run the gateway with these settings; give a client of it."""
     backends = Backends(settings, read_seconds=settings.read_seconds, write_seconds=settings.call_seconds)
     listener = socket.create_server((settings.host, 0))
-    server = _Server(_configuration(gateway(settings, backends), settings))
+    opens = opening(settings, backends)
+    rpc = Rpc(settings, backends, opens)
+    await rpc.start()
+    server = _Server(_configuration(gateway(settings, backends, opens), settings, rpc))
     task = asyncio.create_task(server.serve(sockets=[listener]))
     url = f"http://{settings.host}:{listener.getsockname()[1]}"
     try:
@@ -252,7 +269,9 @@ async def _serving(settings: GatewaySettings) -> AsyncIterator[httpx.AsyncClient
             yield client
     finally:
         server.end()
+        rpc.end_watches()
         backends.end_watches()
+        await rpc.stop(1)
         with suppress(asyncio.CancelledError):
             await task
         await backends.close()

@@ -14,8 +14,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import grpc.aio
 import httpx
 import pytest
+from rocketconnect.config.v1 import config_service_pb2 as config
+from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 
 CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1")
 
@@ -41,6 +44,12 @@ async def started(addresses: dict[str, str], *flags: str) -> AsyncIterator[tuple
             await process.wait()
 
 
+async def code_of(call: Any) -> str:
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await call
+    return str(raised.value.code().name)
+
+
 async def test_it_announces_itself_answers_counts_and_drains_on_a_first_signal(system: Any) -> None:
     async with started(system.addresses, "--port", "0") as (process, said):
         assert said["service"] == "gateway"
@@ -51,8 +60,18 @@ async def test_it_announces_itself_answers_counts_and_drains_on_a_first_signal(s
                 await anext(lines)
                 metrics = (await rest.get(f"http://{said['metrics']}/metrics")).text
                 assert 'rocketconnect_rest_requests_total{method="GET",route="/readyz",status="200"} 1.0' in metrics
-                process.send_signal(signal.SIGTERM)
-                assert [line async for line in lines] == []
+                async with grpc.aio.insecure_channel(said["address"]) as opened:
+                    changes = aiter(ConfigServiceStub(opened).WatchConnectors(config.WatchConnectorsRequest()))
+                    await anext(changes)
+                    process.send_signal(signal.SIGTERM)
+                    assert [line async for line in lines] == []
+                    # Who watches over gRPC connects again, as to a service that stops.
+                    with pytest.raises(grpc.aio.AioRpcError) as ended:
+                        await anext(changes)
+                    assert (ended.value.code(), ended.value.details()) == (
+                        grpc.StatusCode.UNAVAILABLE,
+                        "the service is stopping; connect again",
+                    )
         out, err = await asyncio.wait_for(process.communicate(), 15)
         assert (process.returncode, out) == (0, b"")
         assert b"Traceback" not in err
@@ -162,8 +181,27 @@ async def test_it_speaks_tls_and_asks_for_a_certificate_when_it_knows_who_signs_
     certificate, key = str(tmp_path / "cert.pem"), str(tmp_path / "key.pem")
     flags = ("--port", "0", "--tls-cert", certificate, "--tls-key", key)
     trusting = ssl.create_default_context(cafile=certificate)
+    trusts = grpc.ssl_channel_credentials((tmp_path / "cert.pem").read_bytes())
     async with started(system.addresses, *flags) as (_, said), httpx.AsyncClient(verify=trusting) as rest:
         assert (await rest.get(f"https://{said['address']}/healthz")).json() == {"alive": True}
+        async with grpc.aio.secure_channel(said["address"], trusts) as opened:
+            with pytest.raises(grpc.aio.AioRpcError) as raised:
+                await ConfigServiceStub(opened).ListConnectors(config.ListConnectorsRequest())
+            # The services behind it speak no TLS here.
+            assert "config service does not answer" in (raised.value.details() or "")
+        # Browsers and curl offer HTTP/2 as well, and want REST.
+        for offered, agreed in ((["h2", "http/1.1"], "http/1.1"), (["h2"], "h2"), (None, None)):
+            offering = ssl.create_default_context(cafile=certificate)
+            if offered is not None:
+                offering.set_alpn_protocols(offered)
+            host, port = said["address"].split(":")
+            reader, writer = await asyncio.open_connection(host, int(port), ssl=offering)
+            assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == agreed
+            # What was agreed on holds: HTTP/1.1 is not answered where it was HTTP/2.
+            writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            answer = await asyncio.wait_for(reader.read(), 60)
+            assert answer.startswith(b"HTTP/1.1 200") is (agreed != "h2")
+            writer.close()
     async with started(system.addresses, *flags, "--tls-ca", certificate) as (_, said):
         async with httpx.AsyncClient(base_url=f"https://{said['address']}", verify=trusting) as rest:
             with pytest.raises(httpx.HTTPError):
@@ -201,7 +239,7 @@ async def test_a_client_certificate_has_the_role_that_its_name_has_in_the_file_o
     ca, key = str(tmp_path / "ca.pem"), str(tmp_path / "ca.key")
     flags = ("--port", "0", "--tls-cert", ca, "--tls-key", key, "--tls-ca", ca, "--tokens-files", str(callers))
     async with started(system.addresses, *flags) as (_, said):
-        codes = {}
+        codes, over_grpc = {}, {}
         for name in ("alice", "bob", "mallory"):
             known = ssl.create_default_context(cafile=ca)
             known.load_cert_chain(tmp_path / f"{name}.pem", tmp_path / f"{name}.key")
@@ -209,5 +247,16 @@ async def test_a_client_certificate_has_the_role_that_its_name_has_in_the_file_o
                 asked = [await rest.get("/v1/connectors"), await rest.post("/v1/connectors/c:pause", json={})]
                 wrong = await rest.get("/v1/connectors", headers={"Authorization": "Bearer guessed"})
                 codes[name] = [answer.status_code for answer in (*asked, wrong)]
+            pem = [(tmp_path / each).read_bytes() for each in ("ca.pem", f"{name}.key", f"{name}.pem")]
+            async with grpc.aio.secure_channel(said["address"], grpc.ssl_channel_credentials(*pem)) as opened:
+                configs = ConfigServiceStub(opened)
+                calls: list[Any] = [
+                    configs.ListConnectors(config.ListConnectorsRequest()),
+                    configs.PauseConnector(config.PauseConnectorRequest(name="c")),
+                    configs.ListConnectors(config.ListConnectorsRequest(), metadata=(("authorization", "Bearer guessed"),)),
+                ]
+                over_grpc[name] = [await code_of(call) for call in calls]
     # The services behind it speak no TLS, so who is let in is told that they are away. A token counts where one is shown.
     assert codes == {"alice": [503, 503, 401], "bob": [503, 403, 401], "mallory": [401, 401, 401]}
+    same = {503: "UNAVAILABLE", 403: "PERMISSION_DENIED", 401: "UNAUTHENTICATED"}
+    assert over_grpc == {name: [same[code] for code in of_rest] for name, of_rest in codes.items()}

@@ -1,0 +1,1 @@
+"""gRPC on the port of REST: the calls that REST offers, for the same callers."""
