@@ -67,7 +67,7 @@ def up(
         typer.Option(
             metavar="NAME=PORT",
             help="Where an inner one listens: config, position, state, cluster, executor-1, ..., name-server, broker. "
-            "Any free port where none is given.",
+            "The port of the last time, or any free one, where none is given.",
         ),
     ] = None,
     executors: Annotated[int, typer.Option(help="How many executors.", min=1, max=64)] = 1,
@@ -175,9 +175,9 @@ class _Instance:
         chosen = self._choose_ports(kept)
         if self._wants_watch and (program := watching.find()) is not None:
             self._watch = watching.Watch.choose(program, chosen, self._inner.values(), kept)
-        # Prometheus has its address in a file, people and scripts have that of REST in theirs.
+        # Prometheus has its address in a file, people and programs have those of REST and of services in theirs.
         own = self._watch.kept if self._watch is not None else {}
-        directory.keep_ports({"rest": chosen.rest, "metrics": chosen.metrics, **own})
+        directory.keep_ports({**chosen.kept, **own})
         processes: list[Process] = []
         what, logs = "the services" if self._namesrv else "RocketMQ and the services", directory.path / "logs"
         err.print(f"Starting {what}, which takes some ten seconds; logs are in {logs}", style="dim", markup=False)
@@ -250,12 +250,13 @@ class _Instance:
             last = kept.get(name, 0)
             if given or last in taken:  # 0, when there was no last time
                 return given or free()
-            taken.add(port := ports.settle(name, 0, last, (0,)))
+            taken.add(port := ports.settle(name, 0, last, (0,), taken))
             return port
 
         rest, metrics = settled("rest", rest), settled("metrics", metrics)
-        stores = {kind: self._inner.get(kind) or free() for kind in topology.STORES}
-        workers = tuple(self._inner.get(f"executor-{number}") or free() for number in range(1, executors + 1))
+        stores = {kind: settled(kind, self._inner.get(kind, 0)) for kind in topology.STORES}
+        names = (f"executor-{number}" for number in range(1, executors + 1))
+        workers = tuple(settled(name, self._inner.get(name, 0)) for name in names)
         return topology.Ports(rest, metrics, stores, workers)
 
     def _embedded_rocketmq(self, others: topology.Ports) -> list[Process]:

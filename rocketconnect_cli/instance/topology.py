@@ -122,6 +122,12 @@ class Ports:
     stores: Mapping[str, int]
     executors: tuple[int, ...]
 
+    @property
+    def kept(self) -> dict[str, int]:
+        """Return them by name, to be kept for the next time."""
+        workers = {f"executor-{number}": port for number, port in enumerate(self.executors, 1)}
+        return {"rest": self.rest, "metrics": self.metrics, **self.stores, **workers}
+
 
 def inner_ports(texts: Sequence[str], executors: int, more: Sequence[str] = ()) -> dict[str, int]:
     """Return the ports in texts like "position=9002", by name: a store, "executor-1" and so on, or one of `more`.

@@ -1,6 +1,7 @@
 """`rocketconnect up`: what it chooses before it starts anything."""
 
 import importlib
+import json
 import os
 import re
 import socket
@@ -51,6 +52,32 @@ def _until_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, which: str) -
         return int(chosen.args[0])
 
     return run
+
+
+@pytest.fixture
+def kept_of(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The same; all ports that it says in the directory."""
+    run = _until_chosen(monkeypatch, tmp_path, "rest")
+
+    def kept(*options: str) -> dict[str, int]:
+        run(*options)
+        return dict(json.loads((tmp_path / "ports.json").read_text()))
+
+    return kept
+
+
+def test_services_and_executors_have_their_ports_in_a_file_and_stay_there(kept_of: Any) -> None:
+    first = kept_of("--executors", "2")
+    assert first.keys() >= {*up.topology.STORES, "executor-1", "executor-2"}
+    assert len(set(first.values())) == len(first)
+    assert kept_of("--executors", "2") == first
+    given = free_ports.choose()
+    assert kept_of("--executors", "2", "--port", f"state={given}") == {**first, "state": given}
+    # The port of another one is given away: that one gets a new one.
+    changed = kept_of("--executors", "2", "--port", f"config={first['position']}")
+    assert changed["config"] == first["position"] != changed["position"]
+    with socket.create_server(("127.0.0.1", first["cluster"])):
+        assert kept_of("--executors", "2")["cluster"] != first["cluster"]
 
 
 def test_metrics_stay_at_their_port_from_one_start_to_the_next(metrics_of: Any) -> None:
