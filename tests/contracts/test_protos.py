@@ -125,6 +125,14 @@ def test_a_change_that_breaks_those_who_run_a_release_is_seen(was: str, becomes:
     assert seen in done.stdout
 
 
+def test_packages_of_go_and_java_are_what_clients_have_been_generated_with() -> None:
+    for file in FILES:
+        area = Path(file.name).parts[1]
+        options = file.GetOptions()
+        assert options.go_package == f"github.com/rocketconnect/rocketconnect/gen/go/rocketconnect/{area}/v1;{area}v1"
+        assert (options.java_package, options.java_multiple_files) == (f"io.github.rocketconnect.{area}.v1", True)
+
+
 def test_package_is_folder_and_service_is_named_after_its_area() -> None:
     for file in FILES:
         assert file.package.replace(".", "/") == str(Path(file.name).parent)
