@@ -18,7 +18,7 @@ from tests.servers.postgres import Postgres
 pytestmark = pytest.mark.e2e
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SERVERS = {"csv-to-clickhouse", "csv-to-hive", "hive-to-jsonlines", "mariadb-to-delta", "postgres-to-mariadb"}
-ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS)
+ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS - {"clients"})
 FAST = ("csv-to-objects", "csv-to-parquet")
 """One that needs no Spark, and one that does."""
 
