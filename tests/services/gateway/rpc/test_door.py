@@ -147,7 +147,7 @@ async def test_reflection_tells_of_what_is_offered_where_it_is_switched_on(syste
 def test_the_docs_tell_each_call_its_role_and_who_answers_it() -> None:
     page = (Path(__file__).parents[4] / "docs/grpc.md").read_text()
     rows = [row for row in page.splitlines() if row.startswith("| `rocketconnect.")]
-    told = {}
+    told: dict[str, tuple[str, Role]] = {}
     for row in rows:
         service, answered_by, *roles = (cell.strip() for cell in row.strip("|").split("|"))
         for role, names in zip((Role.READ, Role.WRITE), roles, strict=True):
