@@ -11,6 +11,7 @@ from connectors.redis.client import own_errors
 from connectors.redis.commands import Command, StoredAs
 from rocketconnect_sdk.errors import RecordError, RecordRefused
 from rocketconnect_sdk.writes import Connection, Operation, TransactionalConnection
+from rocketconnect_sdk.writes.notes import PLAN, Owner, names_of
 
 _NOTES = "rocketconnect"
 
@@ -111,7 +112,7 @@ class ExactConnection(RedisConnection, TransactionalConnection):
                 refused[index] = f"the key {key} holds a {types[key]}, and no {self.stored.needs_type}"
 
     def _key(self, name: str) -> str:
-        return f"{_NOTES}:{self._connector}:{name}"
+        return _key(self._connector, name)
 
 
 def executed(pipe: Any) -> list[object]:
@@ -119,9 +120,14 @@ def executed(pipe: Any) -> list[object]:
     return list(pipe.execute(raise_on_error=False))
 
 
-def names_of_notes(client: redis.Redis, connector_uid: str) -> list[bytes]:
-    """The keys of all notes of a connector."""
-    return list(client.scan_iter(match=f"{_NOTES}:{connector_uid}:*", count=1000))
+def forget(client: redis.Redis, connector_uid: str) -> None:
+    """Removes all notes of a connector."""
+    plan = client.get(_key(connector_uid, PLAN))
+    client.delete(*(_key(connector_uid, name) for name in names_of(None if plan is None else _text(plan), Owner(0, 0, 0))))
+
+
+def _key(connector_uid: str, name: str) -> str:
+    return f"{_NOTES}:{connector_uid}:{name}"
 
 
 def _commands(

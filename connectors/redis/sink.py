@@ -106,10 +106,10 @@ class RedisSink(WriteSink):
     def deleted(self, config: Config, connector_uid: str) -> None:
         """Removes the positions. See Sink."""
         from connectors.redis.client import client_of, own_errors
-        from connectors.redis.connection import names_of_notes
+        from connectors.redis.connection import forget
 
         with own_errors(config["url"]), client_of(config) as client:
-            client.delete(*names_of_notes(client, connector_uid))
+            forget(client, connector_uid)
 
 
 def _type_problems(config: Config) -> Iterable[Problem]:

@@ -25,7 +25,7 @@ from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, Receipt, RecordSi
 from rocketconnect_sdk.targets.commits import is_written
 from rocketconnect_sdk.writes.connection import Connection, TransactionalConnection
 from rocketconnect_sdk.writes.notes import PLAN, Owner, claim, is_claimed, names_of, read_notes, written
-from rocketconnect_sdk.writes.operations import Addressing, Form, Op, Operation, field_texts, last_of_each, read_operations
+from rocketconnect_sdk.writes.operations import Addressing, Form, Op, Operation, field_texts, read_operations
 from rocketconnect_sdk.writes.templates import FORM, TEMPLATE_FIX, Template, as_text, template_problem
 
 __all__ = [
@@ -271,14 +271,11 @@ class WriteTask(RecordSinkTask):
 
     def _write(self, connection: Connection, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
         numbers, operations = _flat(receipts)
-        order = {id(operation): number for operation, number in zip(operations, numbers, strict=True)}
-        operations = last_of_each(operations)
         if self._done[0] != commit.token:
             self._done, self._refused = (commit.token, 0), {}
         for begin in range(self._done[1], len(operations), self._request_rows):
             some = operations[begin : begin + self._request_rows]
-            for index, why in connection.write(some).items():
-                self._refused[order[id(some[index])]] = why
+            self._refused |= {numbers[begin + index]: why for index, why in connection.write(some).items()}
             # When it is tried again, it goes on here: what is appended is not appended again.
             self._done = (commit.token, begin + len(some))
         if self._refused:

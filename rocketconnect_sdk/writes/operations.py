@@ -56,7 +56,7 @@ class Operation:
 
     @property
     def place(self) -> tuple[str, str]:
-        """What it changes, where it has a key."""
+        """What it changes."""
         return self.target, self.key
 
 
@@ -101,18 +101,6 @@ def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Oper
         except RecordError as error:
             refused[index] = str(error)
     return made, refused
-
-
-def last_of_each(operations: Sequence[Operation]) -> list[Operation]:
-    """Of operations with keys the last one of each key, which stands for all: one that leaves fields as they are does not."""
-    seen: set[tuple[str, str]] = set()
-    kept = []
-    for each in reversed(operations):
-        if each.op is Op.APPEND or each.place not in seen:
-            kept.append(each)
-        if not each.unchanged:
-            seen.add(each.place)
-    return kept[::-1]
 
 
 def _plain(batch: SinkBatch, refused: dict[int, str]) -> Sequence[object]:

@@ -144,6 +144,13 @@ def test_keys_expire(redis: Redis) -> None:
 
 
 @BOTH
+def test_a_value_that_is_refused_hides_none_before_it(redis: Redis, delivery: str) -> None:
+    run = Run(redis, delivery=delivery, type="sorted_set", key="z", member="${key}", score="${value}")
+    assert list(run.write(["1", "many"], ["a", "a"])) == [1]
+    assert redis.client.zrange("z", 0, -1, withscores=True) == [("a", 1.0)]
+
+
+@BOTH
 def test_a_key_that_holds_another_type_refuses_its_records_alone(redis: Redis, delivery: str) -> None:
     redis.client.set("list-a", "a string")
     run = Run(redis, delivery=delivery, type="list", key="list-${value}")

@@ -6,13 +6,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, Unit
 from rocketconnect_sdk.writes import Addressing, Form, Op, Operation, Template
-from rocketconnect_sdk.writes.operations import last_of_each, read_operations
+from rocketconnect_sdk.writes.operations import read_operations
 
 BY_KEY = Addressing(target=Template.of("${topic}"), key=Template.of("${key}"), form=Form.OBJECT, deletes=True, partial=True)
 BY_VALUE = Addressing(key=Template.of("${value.id}"), deletes=True)
@@ -109,25 +107,3 @@ def test_values_of_a_schema_have_their_plain_form() -> None:
     schema = Schema(Type.STRUCT, fields=(Field("at", Schema(Type.TIMESTAMP, unit=Unit.MILLISECONDS)),))
     (made,) = of([{"at": datetime.fromisoformat("2026-01-02")}], Addressing(key=Template.of("k")), schema=schema)
     assert b"2026-01-02T00:00:00" in made.value
-
-
-@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["put", "part", "delete"]), st.integers(0, 9))))
-def test_the_last_of_each_key_stands_for_all(given_: list[tuple[str, str, int]]) -> None:
-    def applied(operations: list[Operation]) -> dict[str, dict[str, int]]:
-        there: dict[str, dict[str, int]] = {}
-        for each in operations:
-            if each.op is Op.DELETE:
-                there.pop(each.key, None)
-            elif each.unchanged:
-                there.setdefault(each.key, {}).update(each.value)
-            else:
-                there[each.key] = dict(each.value)
-        return there
-
-    operations = [
-        Operation(Op.DELETE if kind == "delete" else Op.PUT, "", key, {f"f{number % 3}": number}, ("x",) if kind == "part" else ())
-        for key, kind, number in given_
-    ]
-    kept = last_of_each(operations)
-    assert applied(kept) == applied(operations)
-    assert len({each.key for each in kept if not each.unchanged}) == len([each for each in kept if not each.unchanged])
