@@ -9,20 +9,14 @@ import pyarrow.compute as pc
 
 from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.targets.envelopes import ENVELOPE, NO_DELETION
 from rocketconnect_sdk.targets.rows import Rows
 
 _WRITES = ("c", "u", "r")
 _DELETE = "d"
 _TRUNCATE = "t"
-ENVELOPE = frozenset({"op", "before", "after"})
-"""The fields that make a value a change envelope."""
 ORIGIN = {"db": "database", "schema": "schema", "table": "table"}
 """By field of its source what it says."""
-
-NO_DELETION = (
-    "there is no value: it says that a row is gone, and delete.enabled is false. Set it, and pk.mode=record_key to delete by key"
-)
-"""What is wrong with a record without a value."""
 
 
 @dataclass(slots=True)

@@ -12,7 +12,8 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import Field, Schema, Type
 from rocketconnect_sdk.spark.types import to_spark
-from rocketconnect_sdk.targets.changes import ENVELOPE, ORIGIN
+from rocketconnect_sdk.targets.changes import ORIGIN
+from rocketconnect_sdk.targets.envelopes import ENVELOPE
 from rocketconnect_sdk.targets.fitted import keyed
 
 _Object = dict[str, Any] | None

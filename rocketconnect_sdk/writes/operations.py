@@ -8,7 +8,7 @@ from typing import Any
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import plainly, text_line
 from rocketconnect_sdk.record import NO_HEADERS, SinkBatch
-from rocketconnect_sdk.targets.changes import ENVELOPE, NO_DELETION
+from rocketconnect_sdk.targets.envelopes import ENVELOPE, NO_DELETION
 from rocketconnect_sdk.writes.templates import Template, Told, as_text, named
 
 

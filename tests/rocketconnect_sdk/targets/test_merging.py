@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
-from rocketconnect_sdk.targets.changes import NO_DELETION, by_value, read_changes
+from rocketconnect_sdk.targets.changes import by_value, read_changes
+from rocketconnect_sdk.targets.envelopes import NO_DELETION
 from rocketconnect_sdk.targets.fitted import fit_rows, keyed, keys_gone, moved, only, rows_written
 from rocketconnect_sdk.targets.merging import Merge, merge_of
 
