@@ -21,6 +21,7 @@ from typing import Any
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.backups.places import ORDER
+from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.wording.counts import counted
 
 FORMAT = 1
@@ -173,7 +174,7 @@ def writing(file: Path, manifest: Manifest, *, over: bool) -> Iterator[Writer]:
         else:
             # Unlike a rename it never takes the place of another one.
             os.link(part, file)
-        _sync_folder(file.absolute().parent)
+        sync(file.absolute().parent)
     except FileExistsError:
         _refuse_existing(file)
         raise
@@ -310,11 +311,3 @@ def _refuse_existing(file: Path) -> None:
 
 def _unwritable(file: Path, error: OSError) -> ApiError:
     return ApiError(Exit.FAILED, {"detail": f"{file} can't be written: {error.strerror or error}. Nothing was changed."})
-
-
-def _sync_folder(folder: Path) -> None:
-    number = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
