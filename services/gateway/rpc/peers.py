@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+LOOPBACK = "127.0.0.1"
+"""From where the gateway passes bytes on, and where its gRPC server listens."""
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
@@ -19,7 +22,8 @@ class Peer:
 class Peers:
     """Clients by the port from which the gateway passes their bytes on. For one event loop.
 
-    The port is bound for as long as it is known here, so nobody else on this machine can call from it.
+    The port is bound for as long as it is known here, so nobody else on this machine can call from it. Of another address of this
+    machine anybody can, with the same number.
     """
 
     def __init__(self) -> None:
@@ -39,5 +43,5 @@ class Peers:
         Args:
             peer: As gRPC says it: "ipv4:127.0.0.1:51234".
         """
-        _, _, port = peer.rpartition(":")
-        return self._by_port.get(int(port)) if port.isdecimal() else None
+        address, _, port = peer.rpartition(":")
+        return self._by_port.get(int(port)) if address == f"ipv4:{LOOPBACK}" and port.isdecimal() else None

@@ -16,7 +16,7 @@ from services.gateway.opening import Opening
 from services.gateway.rpc.calls import Calls
 from services.gateway.rpc.door import Door
 from services.gateway.rpc.health import Health
-from services.gateway.rpc.peers import Peer, Peers
+from services.gateway.rpc.peers import LOOPBACK, Peer, Peers
 from services.gateway.rpc.splice import Splices
 from services.gateway.settings import GatewaySettings
 
@@ -54,7 +54,7 @@ class Rpc:
 
     async def start(self) -> None:
         """Answer. Raises RuntimeError: it can't listen."""
-        port = self._server.add_insecure_port("127.0.0.1:0")
+        port = self._server.add_insecure_port(f"{LOOPBACK}:0")
         await self._server.start()
         self._splices = Splices(port, self._peers, _most(self._settings))
 

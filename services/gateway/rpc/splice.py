@@ -5,9 +5,8 @@ import socket
 from contextlib import suppress
 
 from rocketconnect_kit.logs import get_logger
-from services.gateway.rpc.peers import Peer, Peers
+from services.gateway.rpc.peers import LOOPBACK, Peer, Peers
 
-_LOOPBACK = "127.0.0.1"
 FLUSH_SECONDS = 5.0
 """So long what was said last may take to reach a client, once the server has closed."""
 
@@ -99,12 +98,12 @@ class Splices:
         loop = asyncio.get_running_loop()
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as way:
             way.setblocking(False)
-            way.bind((_LOOPBACK, 0))
+            way.bind((LOOPBACK, 0))
             port = way.getsockname()[1]
             self._peers.add(port, peer)
             server = _Side()
             try:
-                await loop.sock_connect(way, (_LOOPBACK, self._port))
+                await loop.sock_connect(way, (LOOPBACK, self._port))
                 # The transport closes what it is given: the port is to stay bound until nobody is known by it.
                 inner, _ = await loop.create_connection(lambda: server, sock=way.dup())
                 server.other, client.other = client, server
