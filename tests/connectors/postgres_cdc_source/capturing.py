@@ -10,6 +10,7 @@ from psycopg.rows import TupleRow
 
 from connectors.postgres_cdc_source import PostgresCdcSource
 from connectors.postgres_cdc_source.logical.connection import Address
+from connectors.postgres_cdc_source.logical.slots import inspect_slot
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import Offset, SourceBatch
@@ -90,6 +91,14 @@ def is_streaming(captured: Captured) -> bool:
     return captured.positions.get("log", (0, 0))[1] == 1
 
 
+def wait_until_free(connection: psycopg.Connection[TupleRow], slot: str) -> None:
+    """Until the server has seen that a stream ended."""
+    deadline = time.monotonic() + SECONDS
+    while (found := inspect_slot(connection, slot)) is not None and found.active_pid:
+        assert time.monotonic() < deadline, f"slot {slot} is still in use"
+        time.sleep(0.02)
+
+
 @contextmanager
 def capturing(
     config: Mapping[str, str],
@@ -100,8 +109,13 @@ def capturing(
     uid: str = "test",
     **limits: int,
 ) -> Iterator[Captured]:
-    """A task that runs."""
+    """A task that runs; one that goes on somewhere begins when the server has let go of the slot of the one before."""
     source, made = PostgresCdcSource(), parsed(config)
+    if positions:
+        with psycopg.connect(
+            host=made["hostname"], port=made["port"], user=made["username"], dbname=made["database"], autocommit=True
+        ) as connection:
+            wait_until_free(connection, made["slot.name"])
     task = source.open(made, source.plan(made, 1, {}).tasks[0], TaskContext(connector_uid=uid, columns=columns, **limits))  # type: ignore[arg-type]
     try:
         task.start(at(positions or {}))

@@ -13,11 +13,11 @@ from sqlalchemy import make_url
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import Address, connect
 from connectors.postgres_cdc_source.logical.publications import create_publication
-from connectors.postgres_cdc_source.logical.slots import drop_slot, inspect_slot, new_slot
+from connectors.postgres_cdc_source.logical.slots import drop_slot, new_slot
 from connectors.postgres_cdc_source.logical.stream import Stream
 from connectors.postgres_cdc_source.logical.wire import events as ev
 from connectors.postgres_cdc_source.logical.wire.messages import Decoder
-from tests.connectors.postgres_cdc_source.capturing import Shop
+from tests.connectors.postgres_cdc_source.capturing import Shop, wait_until_free
 from tests.servers.postgres import Postgres, PostgresFailed
 
 SECONDS = 60.0
@@ -35,14 +35,6 @@ def address_of(url: str) -> Address:
     assert parts.username
     assert parts.database
     return Address(parts.host, parts.port, parts.username, parts.database)
-
-
-def wait_until_free(connection: Connection, slot: str) -> None:
-    """Until the server has seen that a stream ended."""
-    deadline = time.monotonic() + SECONDS
-    while (found := inspect_slot(connection, slot)) is not None and found.active_pid:
-        assert time.monotonic() < deadline, f"slot {slot} is still in use"
-        time.sleep(0.02)
 
 
 class Changes:

@@ -7,8 +7,7 @@ import pytest
 
 from connectors.postgres_cdc_source.logical.slots import drop_slot, inspect_slot
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
-from tests.connectors.postgres_cdc_source.capturing import SECONDS, Captured, Shop, capturing, is_streaming
-from tests.connectors.postgres_cdc_source.conftest import wait_until_free
+from tests.connectors.postgres_cdc_source.capturing import SECONDS, Captured, Shop, capturing, is_streaming, wait_until_free
 
 
 def row(number: int, name: str = "") -> dict[str, Any]:
@@ -144,7 +143,6 @@ def test_a_task_that_begins_again_in_the_log_gives_exactly_the_rest(shop: Shop) 
     wait_until_free(shop.connection, shop.name)
 
     def everything(positions: dict[str, Any], size: int) -> Captured:
-        wait_until_free(shop.connection, shop.name)
         # Nothing is stored at the watermark: the slot stays where it is.
         with capturing(shop.config(), positions, stores=False, batch_records=size) as task:
             return task.until(
@@ -423,7 +421,6 @@ def test_it_has_caught_up_when_all_is_read_that_was_in_the_log_at_its_start(shop
         captured.until(lambda so_far: so_far.task.caught_up)
         assert len(captured.records) == 2
     shop.run(f"INSERT INTO {shop.name}.orders VALUES (3, 'new')", f"INSERT INTO {shop.name}.orders VALUES (4, 'new')")
-    wait_until_free(shop.connection, shop.name)
     with capturing(shop.config(), captured.positions) as again:
         assert not again.task.caught_up
         again.until(lambda so_far: so_far.task.caught_up)

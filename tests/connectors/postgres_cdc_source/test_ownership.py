@@ -13,8 +13,7 @@ from connectors.postgres_cdc_source.logical.publications import create_publicati
 from connectors.postgres_cdc_source.logical.slots import drop_slot, inspect_slot, new_slot
 from connectors.postgres_cdc_source.ownership import Owner
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
-from tests.connectors.postgres_cdc_source.capturing import Captured, Shop, capturing, is_streaming, parsed
-from tests.connectors.postgres_cdc_source.conftest import wait_until_free
+from tests.connectors.postgres_cdc_source.capturing import Captured, Shop, capturing, is_streaming, parsed, wait_until_free
 
 
 def run(shop: Shop, uid: str, **more: str) -> Captured:

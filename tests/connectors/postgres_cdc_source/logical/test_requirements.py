@@ -18,7 +18,8 @@ from connectors.postgres_cdc_source.logical.requirements import problems
 from connectors.postgres_cdc_source.logical.slots import drop_slot, new_slot
 from connectors.postgres_cdc_source.logical.stream import Stream
 from rocketconnect_sdk.errors import PermanentError
-from tests.connectors.postgres_cdc_source.conftest import SECONDS, Connection, address_of, wait_until_free
+from tests.connectors.postgres_cdc_source.capturing import wait_until_free
+from tests.connectors.postgres_cdc_source.conftest import SECONDS, Connection, address_of
 from tests.servers.postgres import Postgres
 
 pytestmark = pytest.mark.postgres

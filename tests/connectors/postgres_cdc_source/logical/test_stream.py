@@ -21,7 +21,8 @@ from connectors.postgres_cdc_source.logical.types import TEXT, builtin
 from connectors.postgres_cdc_source.logical.wire import events as ev
 from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
-from tests.connectors.postgres_cdc_source.conftest import SECONDS, Changes, Connection, address_of, wait_until_free
+from tests.connectors.postgres_cdc_source.capturing import wait_until_free
+from tests.connectors.postgres_cdc_source.conftest import SECONDS, Changes, Connection, address_of
 from tests.servers.postgres import Postgres
 
 pytestmark = pytest.mark.postgres

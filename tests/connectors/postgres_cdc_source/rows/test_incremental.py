@@ -16,7 +16,6 @@ from connectors.postgres_cdc_source.rows.snapshot import transaction
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset
 from tests.connectors.postgres_cdc_source.capturing import Captured, Shop, capturing
-from tests.connectors.postgres_cdc_source.conftest import wait_until_free
 
 ROWS = 60
 LARGE = "repeat('x', 3000)"
@@ -410,14 +409,12 @@ def test_the_target_becomes_the_table_while_it_changes_and_the_task_is_started_a
         positions: Mapping[str, Offset] = captured.positions
         _applied(target, captured)
         while positions[_partition(shop)] < (1, 2):
-            wait_until_free(shop.connection, shop.name)
             with capturing(given, positions, batch_records=50) as captured:
                 until = time.monotonic() + chance.uniform(0.2, 2)
                 captured.until(lambda _, until=until: time.monotonic() > until)  # type: ignore[misc]
             positions = captured.positions
             _applied(target, captured)
     shop.run(f"INSERT INTO {orders} VALUES (100000, 'last', '')")
-    wait_until_free(shop.connection, shop.name)
     with capturing(given, positions) as captured:
         captured.until(lambda so_far: any((value["after"] or {}).get("id") == 100000 for value in so_far.values()))
     _applied(target, captured)
