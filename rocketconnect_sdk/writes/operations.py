@@ -1,6 +1,6 @@
 """What records do to a target of keys, documents or messages. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import plainly, text_line
 from rocketconnect_sdk.record import NO_HEADERS, SinkBatch
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.targets.envelopes import ENVELOPE, NO_DELETION
 from rocketconnect_sdk.writes.templates import Template, Told, as_text, named
 
@@ -40,6 +41,7 @@ class Operation:
         op: What is done.
         target: The collection, table, list, topic; empty: there is but one.
         key: In the target; empty for Op.APPEND.
+        key_value: The same of the type that it has in the record, where it is not put together of several parts.
         value: In the form that the target takes; None for Op.DELETE.
         unchanged: Fields of Op.PUT that keep the value that they have there; the value does not have them.
         more: Other texts of the record, by the name of their template.
@@ -53,6 +55,7 @@ class Operation:
     unchanged: tuple[str, ...] = ()
     more: Mapping[str, str] = field(default_factory=dict)
     record: int = 0
+    key_value: Any = ""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -71,6 +74,7 @@ class Addressing:
         deletes: A record without a value deletes its key; otherwise it is refused.
         partial: A change that leaves out what fields had can be written; otherwise it is refused.
         more: By name other texts that are made of each record that is put or appended.
+        values: Makes values of a schema those of Python that the target takes. Raises RecordError where one has no such form.
     """
 
     target: Template | None = None
@@ -79,6 +83,7 @@ class Addressing:
     deletes: bool = False
     partial: bool = False
     more: Mapping[str, Template] = field(default_factory=dict)
+    values: Callable[[Sequence[object], Schema | None], Sequence[object]] = plainly
 
 
 def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Operation], dict[int, str]]:
@@ -89,7 +94,7 @@ def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Oper
     """
     made: list[Operation] = []
     refused: dict[int, str] = {}
-    values = _plain(batch, refused)
+    values = _values(batch, addressing, refused)
     for index in range(len(batch)):
         if index in refused:
             continue
@@ -103,14 +108,14 @@ def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Oper
     return made, refused
 
 
-def _plain(batch: SinkBatch, refused: dict[int, str]) -> Sequence[object]:
+def _values(batch: SinkBatch, addressing: Addressing, refused: dict[int, str]) -> Sequence[object]:
     try:
-        return plainly(batch.values, batch.schema)
+        return addressing.values(batch.values, batch.schema)
     except RecordError:
         found: list[object] = []
         for index, value in enumerate(batch.values):
             try:
-                found += plainly([value], batch.schema)
+                found += addressing.values([value], batch.schema)
             except RecordError as error:
                 refused[index] = str(error)
                 found.append(None)
@@ -139,7 +144,7 @@ def _of(told: Told, addressing: Addressing, index: int) -> Iterator[Operation]:
             if unchanged:
                 msg = f"the change gives its row another key and leaves out what {', '.join(unchanged)} had"
                 raise RecordError(msg)
-            yield Operation(Op.DELETE, *gone, None, record=index)
+            yield gone
         yield written
     elif op == "t":
         msg = "the change is a truncation, which is not made here: delete what is there by hand, and leave the record out"
@@ -162,21 +167,24 @@ def _about(told: Told, row: object) -> Told:
     return Told(told.topic, told.queue, told.offset, told.key, row, told.headers)
 
 
-def _address(told: Told, addressing: Addressing) -> tuple[str, str]:
+def _address(told: Told, addressing: Addressing) -> tuple[str, str, Any]:
+    """The target, the key as text, and the key."""
     target = "" if addressing.target is None else addressing.target.text(told)
-    key = "" if addressing.key is None else addressing.key.text(told)
+    value = "" if addressing.key is None else addressing.key.value(told)
+    key = as_text(value)
     for template, text in ((addressing.target, target), (addressing.key, key)):
         if template is not None and not text:
             msg = f"the record has nothing where {template.source} looks for a name"
             raise RecordError(msg)
-    return target, key
+    return target, key, value
 
 
 def _written(told: Told, addressing: Addressing, index: int, unchanged: tuple[str, ...]) -> Operation:
     op = Op.APPEND if addressing.key is None else Op.PUT
     value = _object(told.value) if addressing.form is Form.OBJECT else text_line(told.value)[:-1]
     more = {name: template.text(told) for name, template in addressing.more.items()}
-    return Operation(op, *_address(told, addressing), value, unchanged, more, index)
+    target, key, key_value = _address(told, addressing)
+    return Operation(op, target, key, value, unchanged, more, index, key_value)
 
 
 def _deletion(told: Told, addressing: Addressing, index: int, row: object) -> Operation:
@@ -185,11 +193,12 @@ def _deletion(told: Told, addressing: Addressing, index: int, row: object) -> Op
         raise RecordError(msg)
     if not addressing.deletes:
         raise RecordError(NO_DELETION.partition(" Set it")[0] + " Set it to delete by key")
-    return Operation(Op.DELETE, *_address(_about(told, row), addressing), None, record=index)
+    target, key, key_value = _address(_about(told, row), addressing)
+    return Operation(Op.DELETE, target, key, None, record=index, key_value=key_value)
 
 
-def _left_behind(told: Told, addressing: Addressing, before: object, written: Operation) -> tuple[str, str] | None:
-    """The key that a row had before a change, where it was another one, and is told."""
+def _left_behind(told: Told, addressing: Addressing, before: object, written: Operation) -> Operation | None:
+    """The deletion of the key that a row had before a change, where it was another one, and is told."""
     if addressing.key is None or not isinstance(before, Mapping):
         return None
     key = told.key
@@ -198,11 +207,12 @@ def _left_behind(told: Told, addressing: Addressing, before: object, written: Op
             return None
         key = {name: before[name] for name in key}
     try:
-        place = _address(Told(told.topic, told.queue, told.offset, key, before, told.headers), addressing)
+        target, text, value = _address(Told(told.topic, told.queue, told.offset, key, before, told.headers), addressing)
     except RecordError:
         # What was before may be told in part, and then not under another key.
         return None
-    return None if place == written.place else place
+    gone = Operation(Op.DELETE, target, text, None, record=written.record, key_value=value)
+    return None if gone.place == written.place else gone
 
 
 def _object(value: object) -> Mapping[str, Any]:

@@ -75,7 +75,19 @@ class Template:
         Raises:
             RecordError: the record lacks what stands for a place.
         """
-        return "".join([part if isinstance(part, str) else _found(part, told) for part in self.parts])
+        return "".join([part if isinstance(part, str) else as_text(_found(part, told)) for part in self.parts])
+
+    def value(self, told: Told) -> Any:
+        """What stands for a place that is all of the template, of the type that it has in the record; else the text.
+
+        Raises:
+            RecordError: see text.
+        """
+        match self.parts:
+            case [tuple() as path]:
+                return _found(path, told)
+            case _:
+                return self.text(told)
 
 
 def template_problem(source: str) -> str | None:
@@ -119,14 +131,14 @@ def as_text(value: object) -> str:
     return data[1:-1] if data.startswith('"') and "\\" not in data else data
 
 
-def _found(path: tuple[str, ...], told: Told) -> str:
+def _found(path: tuple[str, ...], told: Told) -> Any:
     match path[0]:
         case "topic":
             return told.topic
         case "queue":
             return told.queue
         case "offset":
-            return str(told.offset)
+            return told.offset
         case "header":
             if (header := told.headers.get(path[1])) is None:
                 raise RecordError(_lacks(path, "has no such header"))
@@ -141,7 +153,7 @@ def _found(path: tuple[str, ...], told: Told) -> str:
         if not isinstance(found, Mapping) or found.get(name) is None:
             raise RecordError(_lacks(path, f"has no {name} there"))
         found = found[name]
-    return as_text(found)
+    return found
 
 
 def _lacks(path: tuple[str, ...], why: str) -> str:
