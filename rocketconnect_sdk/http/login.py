@@ -1,0 +1,91 @@
+"""Who we are at a server, and whom we trust."""
+
+import base64
+import ssl
+from dataclasses import dataclass, field
+
+from rocketconnect_sdk.errors import PermanentError
+
+_HIDDEN = "***"
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Who we are at a server: by user and password, a token or an API key; empty: nobody.
+
+    Attributes:
+        user: Of the scheme Basic.
+        password: Of the user.
+        token: Of the scheme Bearer.
+        api_key: Of the scheme ApiKey.
+    """
+
+    user: str = ""
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
+    api_key: str = field(default="", repr=False)
+
+    @property
+    def header(self) -> str:
+        """What the header Authorization has; empty: there is none.
+
+        Raises:
+            PermanentError: a header can't have it. Never repeats it.
+        """
+        if self.token or self.api_key:
+            scheme, secret, option = ("Bearer", self.token, "token") if self.token else ("ApiKey", self.api_key, "api.key")
+            if not secret.isascii() or not secret.isprintable() or " " in secret:
+                msg = f"{option} has a character that no header has, such as the end of a line: look at where its text comes from"
+                raise PermanentError(msg)
+            return f"{scheme} {secret}"
+        return f"Basic {self._basic}" if self.user else ""
+
+    @property
+    def _basic(self) -> str:
+        return base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
+
+    def hidden(self, text: str) -> str:
+        """A text of somebody else, such as the answer of a server, without the secrets."""
+        for secret in sorted({self.password, self.token, self.api_key, self._basic if self.user else ""} - {""}, key=len)[::-1]:
+            text = text.replace(secret, _HIDDEN)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """Whom we trust, and our own certificate. Paths of PEM files; empty: there is none.
+
+    Attributes:
+        ca: Certificates that the server's own must come from; empty: those that the system trusts.
+        certificate: Our own.
+        key: Its key; empty: in the same file.
+        password: Of the key.
+    """
+
+    ca: str = ""
+    certificate: str = ""
+    key: str = ""
+    password: str = field(default="", repr=False)
+
+    def context(self) -> ssl.SSLContext:
+        """What connections are made with.
+
+        Raises:
+            PermanentError: a file can't be used.
+        """
+        try:
+            made = ssl.create_default_context(cafile=self.ca or None)
+        except (OSError, ssl.SSLError) as error:
+            raise _unusable("ssl.ca.location", self.ca, error, "a readable file with certificates (PEM)") from None
+        if self.certificate:
+            try:
+                # Without a password OpenSSL would ask for one at the terminal.
+                made.load_cert_chain(self.certificate, self.key or None, lambda: self.password)
+            except (OSError, ssl.SSLError, ValueError) as error:
+                wanted = "a readable certificate (PEM), with the key that belongs to it in ssl.key.location"
+                raise _unusable("ssl.certificate.location", self.certificate, error, wanted) from None
+        return made
+
+
+def _unusable(option: str, path: str, error: Exception, wanted: str) -> PermanentError:
+    return PermanentError(f"{option}={path}: {getattr(error, 'strerror', None) or error}. Put {wanted} there on the executor")
