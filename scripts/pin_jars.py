@@ -19,6 +19,7 @@ from rocketconnect_kit.java import ivy, jars
 from rocketconnect_kit.java.find import find_java
 from tests.servers import iceberg_rest
 from tests.servers.hdfs import HADOOP, HADOOP_VERSION
+from tests.servers.search.real import ELASTICSEARCH, ELASTICSEARCH_VERSION, OPENSEARCH, OPENSEARCH_VERSION
 
 
 class Pinned(NamedTuple):
@@ -100,6 +101,22 @@ SETS = {
             for name in ("debezium-api", "debezium-embedded", "debezium-connector-mariadb", "debezium-connector-postgres")
         ]
         + ["org.slf4j:slf4j-simple:1.7.36"],
+    ),
+    "opensearch": _of(
+        OPENSEARCH,
+        [f"org.opensearch:{name}:{OPENSEARCH_VERSION}" for name in ("opensearch", "opensearch-ssl-config")]
+        + [
+            f"org.opensearch.plugin:{name}:{OPENSEARCH_VERSION}"
+            for name in ("transport-netty4-client", "analysis-common", "reindex-client", "mapper-extras-client")
+        ]
+        + ["org.apache.logging.log4j:log4j-core:2.25.5"],
+    ),
+    "elasticsearch": _of(
+        ELASTICSEARCH,
+        [
+            f"org.elasticsearch:elasticsearch:{ELASTICSEARCH_VERSION}",
+            f"org.elasticsearch.plugin:transport-netty4:{ELASTICSEARCH_VERSION}",
+        ],
     ),
     "hadoop": _of(
         HADOOP, [f"org.apache.hadoop:{name}:{HADOOP_VERSION}" for name in ("hadoop-common", "hadoop-hdfs", "hadoop-hdfs-client")]

@@ -1,7 +1,7 @@
 """References to secrets: how they are written. What they stand for is looked up where the task runs, and nowhere else."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,6 @@ def wrong_reference(text: str) -> str | None:
     return FORMS[match[1]].problem(match[2])
 
 
-def login_is_known(config: Mapping[str, Any]) -> bool:
-    """Whether `user` and `password` say who we are: what is still a reference is looked up where the connector runs."""
-    return not any(REFERENCE.search(config[key] or "") for key in ("user", "password"))
+def login_is_known(config: Mapping[str, Any], keys: Iterable[str] = ("user", "password")) -> bool:
+    """Whether these options say who we are: what is still a reference is looked up where the connector runs."""
+    return not any(REFERENCE.search(config[key] or "") for key in keys)

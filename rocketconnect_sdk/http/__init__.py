@@ -3,7 +3,7 @@
 from rocketconnect_sdk.http.answers import Answer, NotLetIn, NotTrusted, Refused
 from rocketconnect_sdk.http.client import HttpClient
 from rocketconnect_sdk.http.login import Login, Tls
-from rocketconnect_sdk.http.options import AUTH, REQUEST_TIMEOUT, TLS, login_of, login_problems, tls_of, urls_option
+from rocketconnect_sdk.http.options import AUTH, REQUEST_TIMEOUT, TLS, login_is_known, login_of, login_problems, tls_of, urls_option
 
 __all__ = [
     "AUTH",
@@ -16,6 +16,7 @@ __all__ = [
     "NotTrusted",
     "Refused",
     "Tls",
+    "login_is_known",
     "login_of",
     "login_problems",
     "tls_of",

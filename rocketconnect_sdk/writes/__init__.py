@@ -10,7 +10,7 @@ A record becomes operations (put, delete, append) where it is; the task writes t
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from itertools import accumulate
 from types import MappingProxyType
@@ -21,11 +21,12 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, Receipt, RecordSink, RecordSinkTask, SinkCommit, SinkWriter
 from rocketconnect_sdk.targets.commits import is_written
 from rocketconnect_sdk.writes.connection import Connection, TransactionalConnection
 from rocketconnect_sdk.writes.notes import PLAN, Owner, claim, is_claimed, names_of, read_notes, written
-from rocketconnect_sdk.writes.operations import Addressing, Form, Op, Operation, field_texts, read_operations
+from rocketconnect_sdk.writes.operations import Addressing, Form, Op, Operation, field_texts, read_operations, schemas_of
 from rocketconnect_sdk.writes.templates import FORM, TEMPLATE_FIX, Template, as_text, template_problem
 
 __all__ = [
@@ -67,7 +68,8 @@ class WriteSink(RecordSink):
     AT_LEAST_ONCE where some are appended.
 
     Class attributes:
-        request_rows: So many operations go into one write at most. A transaction has all of a batch.
+        request_rows: So many operations go into one write at most, fewer where Connection.fits says so. A transaction has all of
+            a batch.
         extra: The extra of RocketConnect's wheel that has its packages; empty: it needs none beside those of executors.
         packages: Those, as they are imported. `check` asks for them before it calls `look`.
     """
@@ -128,10 +130,11 @@ class WriteSink(RecordSink):
 
 @dataclass(frozen=True, slots=True)
 class _Staged:
-    """The operations of a batch of so many records."""
+    """The operations of a batch of so many records, and the schemas by target that are wanted."""
 
     records: int
     operations: Sequence[Operation]
+    schemas: Mapping[str, Schema] = field(default_factory=dict)
 
 
 class OperationWriter(SinkWriter):
@@ -144,7 +147,8 @@ class OperationWriter(SinkWriter):
         """See SinkWriter."""
         del part
         operations, refused = read_operations(batch, self._addressing)
-        staged = _Staged(len(batch), operations)
+        schemas = schemas_of(batch, operations) if self._addressing.schemas else {}
+        staged = _Staged(len(batch), operations, schemas)
         if refused:
             raise RecordRefused(refused, staged)
         return staged
@@ -273,11 +277,16 @@ class WriteTask(RecordSinkTask):
         numbers, operations = _flat(receipts)
         if self._done[0] != commit.token:
             self._done, self._refused = (commit.token, 0), {}
-        for begin in range(self._done[1], len(operations), self._request_rows):
+        if schemas := {target: schema for staged in receipts for target, schema in staged.schemas.items()}:
+            connection.prepare(schemas)
+        begin = self._done[1]
+        while begin < len(operations):
             some = operations[begin : begin + self._request_rows]
+            some = some[: max(1, connection.fits(some))]
             self._refused |= {numbers[begin + index]: why for index, why in connection.write(some).items()}
             # When it is tried again, it goes on here: what is appended is not appended again.
-            self._done = (commit.token, begin + len(some))
+            begin += len(some)
+            self._done = (commit.token, begin)
         if self._refused:
             refused, self._refused = self._refused, {}
             raise RecordRefused(refused, ())

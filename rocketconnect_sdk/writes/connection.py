@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.writes.operations import Operation
 
 
@@ -15,6 +16,14 @@ class Connection(ABC):
     @abstractmethod
     def ping(self) -> None:
         """Returns when the target answers and takes who we are."""
+
+    def prepare(self, schemas: Mapping[str, Schema]) -> None:
+        """Called before the writes of a batch with the schemas of rows by their target, where Addressing.schemas wants them."""
+        del schemas
+
+    def fits(self, operations: Sequence[Operation]) -> int:
+        """How many of these, at least one, go into the next write, which is called with those."""
+        return len(operations)
 
     @abstractmethod
     def write(self, operations: Sequence[Operation]) -> Mapping[int, str]:

@@ -1,14 +1,14 @@
 """What records do to a target of keys, documents or messages. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import plainly, text_line
 from rocketconnect_sdk.record import NO_HEADERS, SinkBatch
-from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.targets.envelopes import ENVELOPE, NO_DELETION
 from rocketconnect_sdk.writes.templates import Template, Told, as_text, named
 
@@ -75,6 +75,7 @@ class Addressing:
         partial: A change that leaves out what fields had can be written; otherwise it is refused.
         more: By name other texts that are made of each record that is put or appended.
         values: Makes values of a schema those of Python that the target takes. Raises RecordError where one has no such form.
+        schemas: The target wants to know the schemas of what is put or appended; see Connection.prepare.
     """
 
     target: Template | None = None
@@ -84,6 +85,7 @@ class Addressing:
     partial: bool = False
     more: Mapping[str, Template] = field(default_factory=dict)
     values: Callable[[Sequence[object], Schema | None], Sequence[object]] = plainly
+    schemas: bool = False
 
 
 def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Operation], dict[int, str]]:
@@ -101,11 +103,22 @@ def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Oper
         key = None if batch.keys is None else batch.keys[index]
         headers = NO_HEADERS if batch.headers is None else batch.headers[index]
         try:
-            told = Told(batch.topic, batch.queue, batch.offsets[index], named(key), values[index], headers)
+            time_ms = None if batch.timestamps_ms is None else batch.timestamps_ms[index]
+            told = Told(batch.topic, batch.queue, batch.offsets[index], named(key), values[index], headers, time_ms)
             made += _of(told, addressing, index)
         except RecordError as error:
             refused[index] = str(error)
     return made, refused
+
+
+def schemas_of(batch: SinkBatch, operations: Sequence[Operation]) -> dict[str, Schema]:
+    """By target the schema of the rows that are put or appended there, where there is one: of changes that of their rows."""
+    schema = batch.schema
+    if schema is not None and {each.name for each in schema.fields} >= ENVELOPE:
+        schema = next(each.schema for each in schema.fields if each.name == "after")
+    if schema is None or schema.type is not Type.STRUCT:
+        return {}
+    return {operation.target: schema for operation in operations if operation.op is not Op.DELETE}
 
 
 def _values(batch: SinkBatch, addressing: Addressing, refused: dict[int, str]) -> Sequence[object]:
@@ -139,7 +152,7 @@ def _of(told: Told, addressing: Addressing, index: int) -> Iterator[Operation]:
             msg = f"the change leaves out what {', '.join(unchanged)} had, and only whole values can be written"
             raise RecordError(msg)
         row = {name: value for name, value in after.items() if name not in unchanged}
-        written = _written(_about(told, row), addressing, index, unchanged)
+        written = _written(replace(told, value=row), addressing, index, unchanged)
         if (gone := _left_behind(told, addressing, before, written)) is not None:
             if unchanged:
                 msg = f"the change gives its row another key and leaves out what {', '.join(unchanged)} had"
@@ -161,10 +174,6 @@ def _envelope(value: object) -> Mapping[str, Any] | None:
             return None
         value = named(value)
     return value if isinstance(value, Mapping) and value.keys() >= ENVELOPE else None
-
-
-def _about(told: Told, row: object) -> Told:
-    return Told(told.topic, told.queue, told.offset, told.key, row, told.headers)
 
 
 def _address(told: Told, addressing: Addressing) -> tuple[str, str, Any]:
@@ -193,7 +202,7 @@ def _deletion(told: Told, addressing: Addressing, index: int, row: object) -> Op
         raise RecordError(msg)
     if not addressing.deletes:
         raise RecordError(NO_DELETION.partition(" Set it")[0] + " Set it to delete by key")
-    target, key, key_value = _address(_about(told, row), addressing)
+    target, key, key_value = _address(replace(told, value=row), addressing)
     return Operation(Op.DELETE, target, key, None, record=index, key_value=key_value)
 
 
@@ -207,7 +216,7 @@ def _left_behind(told: Told, addressing: Addressing, before: object, written: Op
             return None
         key = {name: before[name] for name in key}
     try:
-        target, text, value = _address(Told(told.topic, told.queue, told.offset, key, before, told.headers), addressing)
+        target, text, value = _address(replace(told, key=key, value=before), addressing)
     except RecordError:
         # What was before may be told in part, and then not under another key.
         return None

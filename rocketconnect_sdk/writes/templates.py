@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from rocketconnect_sdk.converters.json.reading import NotJson, value_of
@@ -12,7 +13,10 @@ from rocketconnect_sdk.files.lines import to_json
 _PLACE = re.compile(r"\$\{([^}]*)\}")
 _WITHIN = ("key", "value", "header")
 _ALONE = ("topic", "key", "value", "queue", "offset")
-FORM = "${topic}, ${key}, ${key.FIELD}, ${value}, ${value.FIELD}, ${header.NAME}, ${queue}, ${offset}"
+_TIME = "time:"
+_OF_TIME = re.compile(r"(?:[^%]|%[YmdHMjGV])+")
+"""Years, months, days, hours and minutes, days of the year, weeks: what splits a target."""
+FORM = "${topic}, ${key}, ${key.FIELD}, ${value}, ${value.FIELD}, ${header.NAME}, ${queue}, ${offset}, ${time:%Y-%m-%d}"
 """What stands for something in a template."""
 
 
@@ -27,6 +31,7 @@ class Told:
         key: Its key, as `named` has it; None: it has none.
         value: Its value, or the row that it is about; None: it has none.
         headers: Of it.
+        time_ms: Its time; None: it has none.
     """
 
     topic: str
@@ -35,6 +40,7 @@ class Told:
     key: object
     value: object
     headers: Mapping[str, str]
+    time_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,9 @@ class Template:
         for number, part in enumerate(_PLACE.split(source)):
             if number % 2 == 0:
                 parts += [part] if part else []
+                continue
+            if part.startswith(_TIME) and _OF_TIME.fullmatch(part.removeprefix(_TIME)):
+                parts.append(("time", part.removeprefix(_TIME)))
                 continue
             # A header has its name with all its points.
             path = tuple(part.split(".", 1) if part.startswith("header.") else part.split("."))
@@ -139,6 +148,16 @@ def _found(path: tuple[str, ...], told: Told) -> Any:
             return told.queue
         case "offset":
             return told.offset
+        case "time":
+            if told.time_ms is None:
+                msg = f"the record has no time, which ${{{_TIME}{path[1]}}} stands for"
+                raise RecordError(msg)
+            try:
+                # In UTC, so that a record has the same name each time.
+                return datetime.fromtimestamp(told.time_ms / 1000, UTC).strftime(path[1])
+            except (ValueError, OverflowError, OSError):
+                msg = f"the time of the record, {told.time_ms} ms, is in no year of the calendar"
+                raise RecordError(msg) from None
         case "header":
             if (header := told.headers.get(path[1])) is None:
                 raise RecordError(_lacks(path, "has no such header"))

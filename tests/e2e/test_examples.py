@@ -14,10 +14,18 @@ from tests.servers.clickhouse import ClickHouse
 from tests.servers.hive_metastore import HiveMetastore
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.servers.postgres import Postgres
+from tests.servers.search.real import OpenSearch
 
 pytestmark = pytest.mark.e2e
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SERVERS = {"csv-to-clickhouse", "csv-to-hive", "hive-to-jsonlines", "mariadb-to-delta", "postgres-to-mariadb"}
+SERVERS = {
+    "csv-to-clickhouse",
+    "csv-to-elasticsearch",
+    "csv-to-hive",
+    "hive-to-jsonlines",
+    "mariadb-to-delta",
+    "postgres-to-mariadb",
+}
 ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS - {"clients"})
 FAST = ("csv-to-objects", "csv-to-parquet")
 """One that needs no Spark, and one that does."""
@@ -96,6 +104,14 @@ def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_p
     with ClickHouse().running() as server:
         ports = {"8123": str(server.port)}
         shown = written("csv-to-clickhouse")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_a_search_engine_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    with OpenSearch().running() as server:
+        ports = {"9200": str(server.port)}
+        shown = written("csv-to-elasticsearch")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 

@@ -74,7 +74,10 @@ def test_a_converter_is_no_connector(name: str) -> None:
     direct = {"connector.class": "direct", "source.connector.class": name, "sink.connector.class": name}
     found = {problem.key: problem for problem in check_connector(direct).problems}
     assert found["source.connector.class"].fix.startswith("Use one of clickhouse_source, dead_letter_source, ")
-    wanted = "Use one of clickhouse_sink, doris_sink, file_lines, hive_sink, mongodb_sink, object_store_sink, redis_sink, stdout."
+    wanted = (
+        "Use one of clickhouse_sink, doris_sink, elasticsearch_sink, file_lines, hive_sink, mongodb_sink, object_store_sink, "
+        "redis_sink, stdout."
+    )
     assert found["sink.connector.class"].fix == wanted
 
 

@@ -10,7 +10,7 @@ import pytest
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, Unit
 from rocketconnect_sdk.writes import Addressing, Form, Op, Operation, Template
-from rocketconnect_sdk.writes.operations import read_operations
+from rocketconnect_sdk.writes.operations import read_operations, schemas_of
 
 BY_KEY = Addressing(target=Template.of("${topic}"), key=Template.of("${key}"), form=Form.OBJECT, deletes=True, partial=True)
 BY_VALUE = Addressing(key=Template.of("${value.id}"), deletes=True)
@@ -107,3 +107,30 @@ def test_values_of_a_schema_have_their_plain_form() -> None:
     schema = Schema(Type.STRUCT, fields=(Field("at", Schema(Type.TIMESTAMP, unit=Unit.MILLISECONDS)),))
     (made,) = of([{"at": datetime.fromisoformat("2026-01-02")}], Addressing(key=Template.of("k")), schema=schema)
     assert b"2026-01-02T00:00:00" in made.value
+
+
+def test_names_have_the_time_of_the_record_in_utc() -> None:
+    addressing = Addressing(target=Template.of("${topic}-${time:%Y.%m.%d}/${time:%H}"))
+    for time_ms, words in (
+        (1_767_225_599_999, "t-2025.12.31/23"),
+        (None, "has no time"),
+        (10**18, "is in no year of the calendar"),
+    ):
+        times = None if time_ms is None else [time_ms]
+        operations, refused = read_operations(SinkBatch("t/b/0", "t", ["x"], [0], None, times), addressing)
+        assert words in refused.get(0, "") or operations[0].target == words
+    for wrong in ("${time}", "${time:}", "${time:%s}", "${time:%}"):
+        with pytest.raises(ValueError, match="stands for nothing"):
+            Template.of(wrong)
+
+
+def test_targets_have_the_schema_of_their_rows_and_of_changes_that_of_the_rows_in_them() -> None:
+    row = Schema(Type.STRUCT, fields=(Field("id", Schema(Type.INT32)),))
+    text = Schema(Type.STRING)
+    envelope = Schema(Type.STRUCT, fields=(Field("op", text), Field("before", row), Field("after", row)))
+    given = [change("c", None, {"id": 1}), change("d", {"id": 2}, None)]
+    for values, schema in (([{"id": 1}], row), (given, envelope)):
+        batch = SinkBatch("t/b/0", "t", values, range(len(values)), [{"id": 1}, {"id": 2}][: len(values)], schema=schema)
+        assert schemas_of(batch, read_operations(batch, BY_KEY)[0]) == {"t": row}
+    batch = SinkBatch("t/b/0", "t", ["{}"], [0], ["k"], schema=text)
+    assert schemas_of(batch, read_operations(batch, BY_KEY)[0]) == {}

@@ -6,6 +6,7 @@ import pytest
 
 from rocketconnect_sdk.errors import PermanentError, RecordRefused, SystemAway
 from rocketconnect_sdk.record import SinkBatch
+from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
 from rocketconnect_sdk.writes import Addressing, Connection, Operation, Template, TransactionalConnection, WriteTask
 from rocketconnect_sdk.writes.notes import Owner
@@ -105,6 +106,28 @@ def test_a_target_that_goes_away_in_the_middle_gets_the_rest_over_a_new_connecti
     write(running, ["a", "b", "c", "d", "e"])
     assert target.values == ["a", "b", "c", "d", "e"]
     assert target.connections == 2
+
+
+def test_writes_are_as_large_as_the_connection_says_and_it_is_told_the_schemas_before() -> None:
+    told: list[object] = []
+
+    class Small(Plain):
+        def prepare(self, schemas: Mapping[str, Schema]) -> None:
+            told.append(dict(schemas))
+
+        def fits(self, operations: Sequence[Operation]) -> int:
+            return 1 if operations[0].value == b'{"a":1}' else 9
+
+        def write(self, operations: Sequence[Operation]) -> Mapping[int, str]:
+            told.append(len(operations))
+            return super().write(operations)
+
+    addressing = Addressing(target=Template.of("all"), schemas=True)
+    running = WriteTask(lambda: Small(Target()), addressing, Owner(1, 0, 1), FlushPolicy(), 2)
+    row = struct([("a", Schema(Type.INT32))])
+    receipt = running.writer().stage(SinkBatch(QUEUE, "t", [{"a": n} for n in (1, 2, 3, 4)], range(4), schema=row), "part")
+    running.commit([receipt], SinkCommit("c", 0, 1, {QUEUE: QueuePosition(0)}, {QUEUE: QueuePosition(4)}, 4, "x"))
+    assert told == [{"all": row}, 1, 2, 1]
 
 
 def test_a_batch_whose_answer_was_lost_is_there_once() -> None:

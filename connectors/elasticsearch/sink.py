@@ -1,0 +1,178 @@
+"""Topics into indexes of Elasticsearch and OpenSearch."""
+
+import json
+from collections.abc import Iterable
+
+from connectors.elasticsearch.bulk import METHODS, index_problem, settings_problem
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.http import (
+    AUTH,
+    REQUEST_TIMEOUT,
+    TLS,
+    HttpClient,
+    NotLetIn,
+    NotTrusted,
+    login_is_known,
+    login_of,
+    login_problems,
+    tls_of,
+    urls_option,
+)
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.sink import Guarantee
+from rocketconnect_sdk.writes import (
+    DELETE_ENABLED,
+    FORM,
+    TEMPLATE_FIX,
+    Addressing,
+    Connection,
+    Form,
+    Template,
+    WriteSink,
+    template_problem,
+)
+
+_CHECK_SECONDS = 3.0
+_LARGEST = 64 << 20
+_OF_SCHEMA = "schema"
+
+
+class ElasticsearchSink(WriteSink):
+    """Writes documents of Elasticsearch and OpenSearch, each once by its id."""
+
+    name = "elasticsearch_sink"
+    guarantee = Guarantee.IDEMPOTENT
+    request_rows = 10_000
+    options = (
+        urls_option(
+            "The servers, separated by commas: https://HOST:9200. Where one can't be reached the next one is asked.",
+            "Write https://HOST:9200, without a path; a user in `user`, a password in `password`.",
+        ),
+        *AUTH,
+        *TLS,
+        REQUEST_TIMEOUT,
+        Option(
+            "index",
+            f"The index, an alias or a data stream. {FORM} stand for what a record has; upper-case letters become lower case.",
+            default="${topic}",
+            check=template_problem,
+            fix=TEMPLATE_FIX,
+        ),
+        Option(
+            "id",
+            f"The id of the document, of {FORM}. Empty: the server makes one, and a document may be there twice after a failure.",
+            default="${key}",
+            check=template_problem,
+            fix=TEMPLATE_FIX,
+        ),
+        Option(
+            "method",
+            "index: the document is as the record. create: it is written where its id is not there yet, as data streams want it. "
+            "upsert: its fields are written, and others that are there stay.",
+            default="index",
+            choices=METHODS,
+        ),
+        DELETE_ENABLED,
+        Option(
+            "index.create",
+            "Who makes an index that is not there. server: the server, by its templates and from the first document. schema: this "
+            "sink, with a mapping that is made of the schema of the records.",
+            default="server",
+            choices=("server", _OF_SCHEMA),
+        ),
+        Option(
+            "index.settings",
+            'Of an index that this sink makes: a JSON object, such as {"number_of_replicas": 0}.',
+            default="",
+            check=settings_problem,
+            fix='Write a JSON object, such as {"number_of_replicas": 0}.',
+        ),
+        Option("pipeline", "An ingest pipeline that documents go through. Empty: that of the index.", default=""),
+        Option(
+            "request.bytes",
+            "The size of a request at most. Requests become smaller where the server is busy, or takes none so large.",
+            Kind.SIZE,
+            "5MiB",
+            minimum=64 << 10,
+            maximum=1 << 30,
+        ),
+        *WriteSink.options,
+    )
+
+    def look(self, config: Config) -> Iterable[Problem]:
+        """See WriteSink."""
+        return run_checks(config, login_problems, _problems, _server_problems)
+
+    def addressing(self, config: Config) -> Addressing:
+        """See WriteSink."""
+        return Addressing(
+            target=Template.of(config["index"]),
+            key=Template.of(config["id"]) if config["id"] else None,
+            form=Form.OBJECT,
+            deletes=config["delete.enabled"],
+            partial=config["method"] == "upsert",
+            schemas=config["index.create"] == _OF_SCHEMA,
+        )
+
+    def connect(self, config: Config, context: TaskContext) -> Connection:
+        """See WriteSink."""
+        from connectors.elasticsearch.connection import SearchConnection, Writing
+
+        writing = Writing(
+            config["method"],
+            config["request.bytes"],
+            config["pipeline"],
+            config["index"].startswith("."),
+            json.loads(config["index.settings"] or "{}"),
+        )
+        return SearchConnection(_client_of(config, config["request.timeout"]), writing, context.stopping)
+
+
+def _client_of(config: Config, seconds: float) -> HttpClient:
+    return HttpClient(config["url"], login_of(config), tls_of(config), seconds=seconds, largest=_LARGEST)
+
+
+def _problems(config: Config) -> Iterable[Problem]:
+    index = config["index"]
+    if "${" not in index and (problem := index_problem(index.lower())) is not None:
+        yield Problem("index", index, problem, "Give another name.")
+    if not config["id"]:
+        for key in [
+            *(["delete.enabled"] if config["delete.enabled"] else []),
+            *(["method"] if config["method"] == "upsert" else []),
+        ]:
+            fix = "Set id, such as to ${key}, or remove this."
+            yield Problem(key, str(config.raw[key]), "needs an id, and id is empty", fix)
+    if config["index.settings"] and config["index.create"] != _OF_SCHEMA:
+        fix = "Set index.create=schema, or remove it: the server has its templates."
+        yield Problem("index.settings", config["index.settings"], "means nothing with index.create=server", fix)
+
+
+def _server_problems(config: Config) -> Iterable[Problem]:
+    """Connects. One that does not answer now may do so later, and the sink waits for it: a warning."""
+    from connectors.elasticsearch.connection import NoSearch, SearchConnection, Writing
+
+    if not login_is_known(config):
+        return
+    shown = ", ".join(config["url"])
+    try:
+        connection = SearchConnection(
+            _client_of(config, min(_CHECK_SECONDS, config["request.timeout"])), Writing("index", 1 << 20), TaskContext().stopping
+        )
+        try:
+            connection.ping()
+        finally:
+            connection.close()
+    except NoSearch as error:
+        yield Problem("url", shown, str(error), "Correct the URL.")
+    except NotTrusted as error:
+        yield Problem("ssl.ca.location", config["ssl.ca.location"], str(error), "Name the certificates that it comes from.")
+    except SystemAway as error:
+        yield Problem("url", shown, str(error), "Start the server, or correct the URL.", is_warning=True)
+    except NotLetIn as error:
+        yield Problem("user", config["user"], str(error), "Correct who we are there.")
+    except PermanentError as error:
+        option = str(error).partition("=")[0]
+        key = option if option.startswith("ssl.") else "url"
+        yield Problem(key, str(config[key]) if key in config else shown, str(error), "Put it right.")
