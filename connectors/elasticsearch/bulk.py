@@ -6,6 +6,7 @@ https://www.elastic.co/docs/api/doc/elasticsearch/operation/operation-bulk
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from rocketconnect_sdk.errors import RecordError
@@ -33,6 +34,7 @@ _LATER = frozenset(
 _SHOWN = 500
 
 
+@lru_cache(maxsize=1_000)
 def index_problem(name: str) -> str | None:
     """What is wrong with the name of an index; None: nothing."""
     if wrong := sorted({each for each in name if each in _NEVER}):
@@ -101,6 +103,8 @@ def read_items(body: Any, operations: Sequence[Operation], method: str) -> Items
     if not isinstance(found, list) or len(found) != len(operations):
         return None
     items = Items()
+    if body.get("errors") is False:
+        return items
     for place, (item, operation) in enumerate(zip(found, operations, strict=True)):
         result = next(iter(item.values()), None) if isinstance(item, Mapping) else None
         if not isinstance(result, Mapping) or not isinstance(result.get("status"), int):

@@ -33,6 +33,7 @@ class HttpClient:
         seconds: The time of an answer, from its first byte on, and of each wait for a part of a request.
         largest: A longer answer, in bytes, is none.
         headers: Of all requests.
+        timeout_option: What is named where an answer takes longer.
 
     Raises:
         PermanentError: login or tls can't be used.
@@ -48,7 +49,9 @@ class HttpClient:
         seconds: float = 30.0,
         largest: int = _LARGEST,
         headers: Mapping[str, str] | None = None,
+        timeout_option: str = "request.timeout",
     ) -> None:
+        self._timeout_option = timeout_option
         self._urls = [url.rstrip("/") for url in urls]
         self._login = login or Login()
         self._seconds = seconds
@@ -59,7 +62,8 @@ class HttpClient:
             self._headers["Authorization"] = authorization
         # Making one takes longer than a request.
         is_tls = any(url.startswith("https:") for url in self._urls)
-        self._trusted = (tls or Tls()).context() if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._tls = tls or Tls()
+        self._trusted = self._tls.context() if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         self._client: httpx.Client | None = None
 
     @property
@@ -159,12 +163,14 @@ class HttpClient:
         except (httpx.HTTPError, httpx.StreamError) as error:
             self.close()
             if (why := _certificate(error)) is not None:
-                fix = "Name the certificates that it comes from in ssl.ca.location, or correct the name in the URL"
+                fix = (
+                    f"Name the certificates that it comes from in {self._tls.prefix}ssl.ca.location, or correct the name in the URL"
+                )
                 msg = f"{url}: the certificate of the server is not trusted: {why}. {fix}"
                 raise NotTrusted(msg) from error
             said = str(error) or type(error).__name__
             if isinstance(error, httpx.TimeoutException):
-                said = f"no answer within {self._seconds:g} s (request.timeout)"
+                said = f"no answer within {self._seconds:g} s ({self._timeout_option})"
             msg = f"{url} does not answer: {self._login.hidden(said)}"
             raise SystemAway(msg) from error
         except httpx.InvalidURL as error:

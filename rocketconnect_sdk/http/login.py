@@ -38,7 +38,7 @@ class Login:
                 msg = f"{option} has a character that no header has, such as the end of a line: look at where its text comes from"
                 raise PermanentError(msg)
             return f"{scheme} {secret}"
-        return f"Basic {self._basic}" if self.user else ""
+        return f"Basic {self._basic}" if self.user or self.password else ""
 
     @property
     def _basic(self) -> str:
@@ -46,7 +46,7 @@ class Login:
 
     def hidden(self, text: str) -> str:
         """A text of somebody else, such as the answer of a server, without the secrets."""
-        for secret in sorted({self.password, self.token, self.api_key, self._basic if self.user else ""} - {""}, key=len)[::-1]:
+        for secret in sorted({self.password, self.token, self.api_key, self._basic} - {""}, key=len)[::-1]:
             text = text.replace(secret, _HIDDEN)
         return text
 
@@ -60,12 +60,14 @@ class Tls:
         certificate: Our own.
         key: Its key; empty: in the same file.
         password: Of the key.
+        prefix: Before the names of the options that say so, for people.
     """
 
     ca: str = ""
     certificate: str = ""
     key: str = ""
     password: str = field(default="", repr=False)
+    prefix: str = ""
 
     def context(self) -> ssl.SSLContext:
         """What connections are made with.
@@ -76,16 +78,16 @@ class Tls:
         try:
             made = ssl.create_default_context(cafile=self.ca or None)
         except (OSError, ssl.SSLError) as error:
-            raise _unusable("ssl.ca.location", self.ca, error, "a readable file with certificates (PEM)") from None
+            raise self._unusable("ssl.ca.location", self.ca, error, "a readable file with certificates (PEM)") from None
         if self.certificate:
             try:
                 # Without a password OpenSSL would ask for one at the terminal.
                 made.load_cert_chain(self.certificate, self.key or None, lambda: self.password)
             except (OSError, ssl.SSLError, ValueError) as error:
                 wanted = "a readable certificate (PEM), with the key that belongs to it in ssl.key.location"
-                raise _unusable("ssl.certificate.location", self.certificate, error, wanted) from None
+                raise self._unusable("ssl.certificate.location", self.certificate, error, wanted) from None
         return made
 
-
-def _unusable(option: str, path: str, error: Exception, wanted: str) -> PermanentError:
-    return PermanentError(f"{option}={path}: {getattr(error, 'strerror', None) or error}. Put {wanted} there on the executor")
+    def _unusable(self, option: str, path: str, error: Exception, wanted: str) -> PermanentError:
+        said = getattr(error, "strerror", None) or error
+        return PermanentError(f"{self.prefix}{option}={path}: {said}. Put {wanted} there on the executor")

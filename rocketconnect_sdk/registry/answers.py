@@ -2,34 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
+from datetime import datetime
 from typing import Any
 
+from rocketconnect_sdk.http import Answer
 from rocketconnect_sdk.registry.model import Reference, RegisteredSchema
 
 _SHOWN = 300
-_LONGEST_WAIT = 300.0
-"""Seconds. A registry that asks for more is asked earlier: it may be another one that stood before it."""
-_BUSY = (408, 425, 429)
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What came back.
-
-    Attributes:
-        status: Of HTTP.
-        body: The body.
-        kind: What its header says that the body is.
-        retry_after: The header of that name; empty: none.
-    """
-
-    status: int
-    body: bytes
-    kind: str = ""
-    retry_after: str = ""
 
 
 class NoAnswer(Exception):
@@ -67,16 +46,17 @@ def content(answer: Answer, now: datetime) -> Any:
         NoAnswer: see there.
         Refused: see there.
     """
-    if answer.status in _BUSY or answer.status >= 500:
+    if answer.is_busy:
         msg = f"answers {answer.status}{_said(answer)}"
-        raise NoAnswer(msg, _wait(answer.retry_after, now))
+        raise NoAnswer(msg, answer.wait(now))
     if answer.status in (401, 403):
         raise Refused(answer.status, answer.status, _said(answer).removeprefix(": ") or "no reason given")
     try:
         body = json.loads(answer.body)
     except (ValueError, RecursionError):
+        kind = answer.headers.get("content-type") or "something"
         msg = (
-            f"answers {answer.status} with {answer.kind or 'something'} that is no JSON, as no schema registry does: "
+            f"answers {answer.status} with {kind} that is no JSON, as no schema registry does: "
             "look at the URL, and at what stands before the registry"
         )
         raise NoAnswer(msg) from None
@@ -137,16 +117,3 @@ def _said(answer: Answer) -> str:
         return ""
     said = body.get("message") if isinstance(body, dict) else None
     return f": {said[:_SHOWN]}" if isinstance(said, str) and said else ""
-
-
-def _wait(text: str, now: datetime) -> float | None:
-    """The seconds of a Retry-After: a number, or a date."""
-    if text.isascii() and text.isdigit() and len(text) < 10:
-        seconds = float(text)
-    else:
-        try:
-            until = parsedate_to_datetime(text)
-        except (ValueError, TypeError, IndexError):
-            return None
-        seconds = ((until if until.tzinfo else until.replace(tzinfo=UTC)) - now).total_seconds()
-    return min(seconds, _LONGEST_WAIT) if seconds > 0 else None

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from rocketconnect_sdk.errors import ConfigError, PermanentError, SystemAway
+from rocketconnect_sdk.http import Answer
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.registry import OPTIONS, Incompatible, Reference, RegisteredSchema, Registry, Unknown
-from rocketconnect_sdk.registry.answers import Answer, NoAnswer, Refused, content
+from rocketconnect_sdk.registry.answers import NoAnswer, Refused, content
 from tests.registry.server import TestRegistry, running
 
 
@@ -106,7 +107,7 @@ def test_a_schema_that_is_none_is_refused_for_good(registry: TestRegistry) -> No
 
 def test_a_registry_that_does_not_answer_is_waited_for_and_named() -> None:
     gone = unused()
-    with pytest.raises(SystemAway, match=f"{gone} cannot be reached"):
+    with pytest.raises(SystemAway, match=f"{gone} does not answer"):
         client(gone).by_id(1)
 
 
@@ -121,7 +122,7 @@ def test_all_urls_are_told_when_none_answers(registry: TestRegistry) -> None:
     registry.fault = JSONResponse({"error_code": 50003, "message": "no leader"}, 503)
     with pytest.raises(SystemAway) as caught:
         client(gone, registry.url).by_id(1)
-    assert f"{gone} cannot be reached" in str(caught.value)
+    assert f"{gone} does not answer: " in str(caught.value)
     assert f"{registry.url} answers 503: no leader" in str(caught.value)
 
 
@@ -160,7 +161,7 @@ def test_what_is_no_answer_of_a_registry_is_waited_for(registry: TestRegistry, f
 
 def test_an_answer_that_takes_too_long_is_given_up(registry: TestRegistry) -> None:
     registry.seconds = 30
-    with pytest.raises(SystemAway, match=r"takes longer than 0.2 s \(schema.registry.timeout\)"):
+    with pytest.raises(SystemAway, match=r"no answer within 0.2 s \(schema.registry.timeout\)"):
         client(registry.url, schema_registry_timeout="200ms").by_id(1)
     registry.seconds = 0
 
@@ -173,7 +174,7 @@ def test_an_answer_that_never_ends_is_given_up(registry: TestRegistry) -> None:
             await asyncio.sleep(0.1)
 
     registry.fault = StreamingResponse(drops())
-    with pytest.raises(SystemAway, match=r"takes longer than 0.5 s"):
+    with pytest.raises(SystemAway, match=r"no end of the answer|no answer within 0.5 s"):
         client(registry.url, schema_registry_timeout="500ms").by_id(1)
 
 
@@ -198,7 +199,7 @@ def test_certificates_that_cannot_be_read_are_told_with_what_to_do(tmp_path: Pat
 
 def test_a_registry_whose_certificate_nobody_knows_is_not_asked() -> None:
     assert ssl.create_default_context().verify_mode is ssl.CERT_REQUIRED
-    with running() as registry, pytest.raises(SystemAway, match="cannot be reached"):
+    with running() as registry, pytest.raises(SystemAway, match="SSL"):
         client(registry.url.replace("http:", "https:")).by_id(1)
 
 
@@ -220,7 +221,7 @@ def test_whatever_is_answered_it_is_an_answer_or_said_to_be_none(status: int, bo
     waits: list[float | None] = []
     with suppress(Refused):
         try:
-            content(Answer(status, body, "", retry), datetime.now(UTC))
+            content(Answer(status, body, {"retry-after": retry}), datetime.now(UTC))
         except NoAnswer as error:
             waits.append(error.wait)
     assert all(wait is None or 0 < wait <= 300 for wait in waits)
@@ -229,5 +230,5 @@ def test_whatever_is_answered_it_is_an_answer_or_said_to_be_none(status: int, bo
 def test_a_date_says_how_long_to_wait() -> None:
     now = datetime(2015, 10, 21, 7, 27, 30, tzinfo=UTC)
     with pytest.raises(NoAnswer) as caught:
-        content(Answer(503, b"", "", "Wed, 21 Oct 2015 07:28:00 GMT"), now)
+        content(Answer(503, b"", {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}), now)
     assert caught.value.wait == 30
