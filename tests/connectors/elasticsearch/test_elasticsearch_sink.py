@@ -173,7 +173,7 @@ def test_a_document_with_which_a_server_fails_each_time_is_refused(standin: Stan
     ("fault", "words"),
     [
         (answers(200, b"<html>hello</html>"), "answers with what is no answer of the bulk API: <html>hello"),
-        (answers(200, {"items": []}), "answers with what is no answer of the bulk API"),
+        (answers(200, {"errors": False, "items": []}), "answers with what is no answer of the bulk API"),
         (answers(200, {"items": [{"index": {"status": "201"}}]}), "answers with what is no answer of the bulk API"),
         (answers(200, b"[" * 100_000), "answers with what is no answer of the bulk API"),
         (breaks, "does not answer: peer closed connection"),
