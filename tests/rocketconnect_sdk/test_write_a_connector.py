@@ -26,7 +26,10 @@ def written(folder: Path) -> set[str]:
         "sqlite_sink",
         "hex_converter",
         "celsius",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("notes_sink", "journal_sink", "freezing", "parquet_tables")),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("journal_source", "notes_sink", "journal_sink", "freezing", "parquet_tables")
+        ),
     ],
 )
 def test_the_example_passes_its_suite(name: str, tmp_path: Path) -> None:
