@@ -20,6 +20,7 @@ from rocketconnect_kit.java.find import find_java
 from tests.servers import iceberg_rest
 from tests.servers.hdfs import HADOOP, HADOOP_VERSION
 from tests.servers.search.real import ELASTICSEARCH, ELASTICSEARCH_VERSION, OPENSEARCH, OPENSEARCH_VERSION
+from tests.servers.kafka import broker
 
 
 class Pinned(NamedTuple):
@@ -94,6 +95,7 @@ SETS = {
         [f"org.apache.kafka:{name}:{KAFKA_VERSION}" for name in ("kafka_2.13", "connect-runtime", "connect-file")]
         + ["org.slf4j:slf4j-simple:1.7.36"],
     ),
+    "kafka-server": _of(broker.KAFKA, [f"org.apache.kafka:kafka_2.13:{broker.KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36"]),
     "debezium": _of(
         DEBEZIUM,
         [

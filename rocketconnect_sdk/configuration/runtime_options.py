@@ -220,8 +220,8 @@ SOURCE = (
     Option("linger", "How long a batch that is not full waits for more records.", Kind.DURATION, "0s", maximum=60),
     Option(
         "on.gap",
-        "When the broker has lost messages that it had confirmed, or what a source of a lake has to read was removed: fail, or go "
-        "on behind it and say so.",
+        "When the broker has lost messages that it had confirmed, or what a source of a lake or a log has to read was removed: "
+        "fail, or go on behind it and say so.",
         default="fail",
         choices=("fail", "skip"),
     ),

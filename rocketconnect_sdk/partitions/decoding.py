@@ -56,6 +56,7 @@ class Decoder:
                 keys=some_keys if any(key is not None for key in some_keys) else None,
                 timestamps_ms=entries.timestamps_ms[begin:stop],
                 headers=headers[begin:stop] if any(headers[begin:stop]) else None,
+                topics=[entries.topic] * len(run) if entries.topic else None,
                 schema=schemas[begin],
                 key_schema=key_schemas[begin],
                 size=sum(len(value or b"") for value in entries.values[begin:stop]),

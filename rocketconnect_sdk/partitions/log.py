@@ -54,6 +54,7 @@ class Entries:
         timestamps_ms: None: not known.
         headers: Of each.
         end: Where reading goes on, when that is behind the last one. Without records too: what comes before is nothing to copy.
+        topic: Where they go; empty: to the topic of the configuration.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Entries:
     timestamps_ms: list[int | None] = field(default_factory=list)
     headers: list[Headers] = field(default_factory=list)
     end: Offset = ()
+    topic: str = ""
 
 
 class OutOfRange(Exception):

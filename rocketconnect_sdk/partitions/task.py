@@ -109,7 +109,7 @@ class PartitionTask(SourceTask):
         if batches:
             return batches
         if self._clock() >= self._next_look:
-            self._look(log.partitions())
+            self._look_on(log)
         try:
             found = log.read(self._context.batch_records, self._context.batch_bytes)
         except OutOfRange as error:
@@ -162,6 +162,15 @@ class PartitionTask(SourceTask):
         if listed(there) != self._share.all:
             self._context.log.info("other partitions are there than the plan has; another plan is asked for")
             self._context.replan()
+
+    def _look_on(self, log: Log) -> None:
+        """Looks while it reads. Raises SystemAway: one that it reads is not there any more, which another start tells."""
+        there = log.partitions()
+        self._look(there)
+        gone = {self._names[name] for name in self._places} - {each.partition for each in there}
+        if gone:
+            msg = f"{', '.join(sorted(gone))}: not there any more"
+            raise SystemAway(msg)
 
     def _tell_gone(self, positions: Mapping[str, Position], there: Sequence[LogPartition]) -> None:
         """Partitions that were read and are not there any more: nobody knows what was in them behind their positions."""

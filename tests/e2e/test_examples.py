@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.console import Shown, commands, differing, said
 from tests.servers.clickhouse import ClickHouse
 from tests.servers.hive_metastore import HiveMetastore
+from tests.servers.kafka.broker import Kafka
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.servers.postgres import Postgres
 from tests.servers.search.real import OpenSearch
@@ -26,6 +27,7 @@ SERVERS = {
     "mariadb-to-delta",
     "postgres-to-mariadb",
 }
+SERVERS = {"csv-to-clickhouse", "csv-to-hive", "hive-to-jsonlines", "kafka-to-jsonlines", "mariadb-to-delta", "postgres-to-mariadb"}
 ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS - {"clients"})
 FAST = ("csv-to-objects", "csv-to-parquet")
 """One that needs no Spark, and one that does."""
@@ -121,6 +123,15 @@ def test_the_example_with_hive_works_as_it_is_written(instance: Any, tmp_path: P
     with HiveMetastore().running() as server:
         ports = {"9083": str(server.port)}
         shown = written(name)
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.kafka
+def test_the_example_with_kafka_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    with Kafka().running() as server:
+        ports = {"9092": str(server.port)}
+        shown = written("kafka-to-jsonlines")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from rocketconnect_sdk import Option, PermanentError, Position, Rejected, SourceBatch, TaskContext, parse
+from rocketconnect_sdk import Option, PermanentError, Position, Rejected, SourceBatch, SystemAway, TaskContext, parse
 from rocketconnect_sdk.partitions.options import parse_start
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.source import SourceTask
@@ -194,6 +194,16 @@ def test_a_topic_that_is_made_anew_behind_its_plan_is_left_to_the_next_one() -> 
 def test_a_partition_that_is_gone_is_told() -> None:
     with pytest.raises(PermanentError, match="u@a is not there any more; what it had behind offset 2 is lost"):
         opened(MemorySource({"t": numbered(1)}), {}, {"u@a": Position((2,))})
+
+
+def test_a_partition_that_goes_while_it_is_read_is_looked_for_by_another_start() -> None:
+    source = MemorySource({"t": numbered(1), "u": numbered(1)})
+    task = opened(source, {}, {})
+    all_of(task)
+    del source.topics["u"]
+    task._next_look = 0.0  # type: ignore[attr-defined]
+    with pytest.raises(SystemAway, match="u@a: not there any more"):
+        task.poll()
 
 
 def test_one_task_alone_tells_what_is_gone() -> None:
