@@ -31,7 +31,9 @@ _READING = {
     "auto.offset.reset": "error",
     "allow.auto.create.topics": False,
     "fetch.wait.max.ms": 100,
-    "queued.min.messages": 10_000,
+    # What is in the client is bounded in bytes; a full one is looked at again soon, and not after a second.
+    "queued.min.messages": 100_000,
+    "fetch.queue.backoff.ms": 10,
     "queued.max.messages.kbytes": 16_384,
     "topic.metadata.refresh.interval.ms": 30_000,
 }
