@@ -19,8 +19,8 @@ from rocketconnect_kit.java import ivy, jars
 from rocketconnect_kit.java.find import find_java
 from tests.servers import iceberg_rest
 from tests.servers.hdfs import HADOOP, HADOOP_VERSION
-from tests.servers.search.real import ELASTICSEARCH, ELASTICSEARCH_VERSION, OPENSEARCH, OPENSEARCH_VERSION
 from tests.servers.kafka import broker
+from tests.servers.search.real import ELASTICSEARCH, ELASTICSEARCH_VERSION, OPENSEARCH, OPENSEARCH_VERSION
 
 
 class Pinned(NamedTuple):

@@ -24,10 +24,10 @@ SERVERS = {
     "csv-to-elasticsearch",
     "csv-to-hive",
     "hive-to-jsonlines",
+    "kafka-to-jsonlines",
     "mariadb-to-delta",
     "postgres-to-mariadb",
 }
-SERVERS = {"csv-to-clickhouse", "csv-to-hive", "hive-to-jsonlines", "kafka-to-jsonlines", "mariadb-to-delta", "postgres-to-mariadb"}
 ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS - {"clients"})
 FAST = ("csv-to-objects", "csv-to-parquet")
 """One that needs no Spark, and one that does."""
