@@ -26,6 +26,7 @@ class TaskContext:
         log: What is logged here at INFO and above is shown by `rocketconnect connector logs`.
         batch_bytes: About how many bytes of values a batch should have at most.
         batch_records: About how many records a batch should have at most.
+        buffer_bytes: About how many bytes of values a source may have given that are not confirmed.
         max_record_bytes: A value longer than this cannot be sent in a message.
         columns: Sources do best to give the values of tables as a Column (rocketconnect_sdk.columns.compact): no object is made of
             any row.
@@ -48,6 +49,7 @@ class TaskContext:
     log: Logger = field(default_factory=lambda: getLogger("rocketconnect.task"))
     batch_bytes: int = 1 << 20
     batch_records: int = 10_000
+    buffer_bytes: int = 32 << 20
     max_record_bytes: int = (4 << 20) - (64 << 10)
     columns: bool = False
     topics: TopicReader | None = None

@@ -2,7 +2,9 @@
 
 import pytest
 
-pytest.register_assert_rewrite(*(f"{__name__}.{suite}" for suite in ("source", "sink", "sink_case", "converter", "transform")))
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{suite}" for suite in ("source", "sink", "sink_case", "queue", "converter", "transform"))
+)
 
 from rocketconnect_sdk.conformance.converter import ConverterCase, ConverterSuite  # noqa: E402  # after the line that makes asserts speak
 from rocketconnect_sdk.conformance.sink import SinkSuite  # noqa: E402

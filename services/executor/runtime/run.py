@@ -151,6 +151,7 @@ def _run(
         generation=spec.generation,
         epoch=spec.epoch,
         stopping=control.stopping,
+        buffer_bytes=config.get("buffer.bytes", TaskContext().buffer_bytes),
         log=task_log(reporter, f"{spec.connector}/{spec.task}"),
         replan=reporter.ask_for_plan,
     )

@@ -1,0 +1,95 @@
+"""The family of sources that acknowledge, over a broker that is a folder."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketconnect_sdk.conformance.queue import QueueCase, QueueSuite, driving
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.polled import batches_of
+from rocketconnect_sdk.record import Position
+from tests.rocketconnect_sdk.queues.broker import FolderBroker, FolderSource, Session
+
+
+class TestFolder(QueueSuite):
+    @pytest.fixture
+    def case(self, tmp_path: Path) -> QueueCase:
+        folder = tmp_path / "broker"
+        folder.mkdir()
+        broker = FolderBroker(folder)
+        return QueueCase(FolderSource(), {"folder": str(folder)}, broker.publish, broker.cut, broker.left, every=3)
+
+    def test_tasks_that_are_no_more_are_shared_out(self, case: QueueCase) -> None:
+        positions: dict[str, Position] = {}
+        for number in range(5):
+            with driving(case, positions, number=number, tasks=5) as driver:
+                driver.settle(0.05)
+        case.publish([str(number) for number in range(20)])
+        read = []
+        for number in range(2):
+            with driving(case, positions, epoch=2, number=number, tasks=2) as driver:
+                read.append(driver.settle(0.2).values)
+        assert (len(read[0]), len(read[1])) == (12, 8)
+        assert case.left is not None
+        assert case.left() == 2
+
+    def test_a_preview_leaves_all_as_it_is(self, case: QueueCase, begun: dict[str, Position]) -> None:
+        case.publish(["a", "b"])
+        task = case.source.open(case.parsed, {"share": "0/1"}, TaskContext(epoch=0))
+        task.start({})
+        assert [value for batch in batches_of(task.poll()) for value in batch.values] == ["a", "b"]
+        task.close()
+        with driving(case, begun, epoch=2) as driver:
+            assert driver.read(2).values == ["a", "b"]
+
+    def test_what_is_large_is_taken_within_the_buffer(self, case: QueueCase, begun: dict[str, Position]) -> None:
+        case.publish([str(number) * 100 for number in range(9)])
+        context = TaskContext(epoch=2, buffer_bytes=250)
+        task = case.source.open(case.parsed, {"share": "0/1"}, context)
+        task.start(begun)
+        given: list[Any] = []
+        for _ in range(10):
+            for batch in batches_of(task.poll()):
+                given += batch.values
+        assert len(given) == 3
+        task.close()
+
+    def test_an_error_gives_what_was_read_before_it_first(
+        self, case: QueueCase, begun: dict[str, Position], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        del begun
+        positions: dict[str, Position] = {}
+        for number in range(2):
+            with driving(case, positions, number=number, tasks=2) as driver:
+                driver.settle(0.05)
+        case.publish(["a", "b"])
+        task = case.source.open(case.parsed, {"share": "0/1"}, TaskContext(epoch=2))
+        task.start(positions)
+        receive, calls = Session.receive, []
+
+        def failing(session: Session, *limits: Any) -> Any:
+            calls.append(session)
+            if len(calls) == 2:
+                msg = "gone"
+                raise SystemAway(msg)
+            return receive(session, *limits)
+
+        monkeypatch.setattr(Session, "receive", failing)
+        assert [value for batch in batches_of(task.poll()) for value in batch.values] == ["a"]
+        with pytest.raises(SystemAway):
+            task.poll()
+        assert [value for batch in batches_of(task.poll()) for value in batch.values] == ["b"]
+        task.close()
+
+
+def test_more_tasks_than_there_may_be_are_not_planned() -> None:
+    class Alone(FolderSource):
+        def most_tasks(self, config: Any) -> int:
+            del config
+            return 1
+
+    source = Alone()
+    assert len(source.plan(parse(source.options, {"folder": "f"}), 5, {}).tasks) == 1
