@@ -254,11 +254,12 @@ class QueueSuite:
                 driver.settle(0.1)
         case.publish(_texts(0, 60))
         with driving(case, positions, epoch=9) as driver:
-            assert sorted(driver.read(60).values) == _texts(0, 60)
+            assert sorted(driver.read(60).settle(2 * case.source.drained_seconds).values) == _texts(0, 60)
             end = time.monotonic() + case.seconds
             while case.left is not None and case.left() > 1:
                 assert time.monotonic() < end, "what a task had at the broker is still there"
-                driver.settle(0.1)
+                # To look may disturb.
+                driver.settle(2 * case.source.drained_seconds)
             driver.settle(0.1)
         with driving(case, positions, epoch=10) as driver:
             assert driver.settle(0.1).values == []

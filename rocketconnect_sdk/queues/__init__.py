@@ -25,7 +25,7 @@ from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.resume import JSON
 from rocketconnect_sdk.source import Plan, Source, SourceTask, never
 
-__all__ = ["PREFETCH", "QueueSource", "QueueTask", "Received", "Share", "Subscription"]
+__all__ = ["PREFETCH", "QueueSource", "QueueTask", "Received", "Share", "Subscription", "identity"]
 
 PREFETCH = Option(
     "prefetch",

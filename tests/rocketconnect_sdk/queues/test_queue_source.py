@@ -20,7 +20,7 @@ class TestFolder(QueueSuite):
         folder = tmp_path / "broker"
         folder.mkdir()
         broker = FolderBroker(folder)
-        return QueueCase(FolderSource(), {"folder": str(folder)}, broker.publish, broker.cut, broker.left, every=3)
+        return QueueCase(FolderSource(), {"folder": str(folder)}, broker.publish, broker.cut, broker.left, every=3, seconds=10)
 
     def test_tasks_that_are_no_more_are_shared_out(self, case: QueueCase) -> None:
         positions: dict[str, Position] = {}

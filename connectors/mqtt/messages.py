@@ -1,0 +1,134 @@
+"""What a message of MQTT becomes, and how its topic names others. Pure."""
+
+import re
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+
+from connectors.mqtt import packets
+from connectors.mqtt.packets import Publish
+from rocketconnect_sdk.changes.topics import fitted
+from rocketconnect_sdk.queues import Received
+from rocketconnect_sdk.record import Rejected
+from rocketconnect_sdk.wording.counts import counted
+
+LEVELS = "${topic} stands for the topic of MQTT, ${1} for its first level, ${2} for its second one"
+_PLACE = re.compile(r"\$\{([^}]*)\}")
+_FIRST_PART = 4096
+_LONGEST_TOPIC = 127
+
+
+def levels_problem(template: str) -> str | None:
+    """What is wrong with a text that is made of the levels of a topic; None: nothing."""
+    for name in _PLACE.findall(template):
+        if name != "topic" and not (name.isascii() and name.isdecimal() and int(name)):
+            return f"has ${{{name}}}, which stands for nothing"
+    return None
+
+
+def from_levels(template: str, topic: str) -> str:
+    """The text of a topic; a level that it does not have is empty."""
+    levels = topic.split("/")
+
+    def found(match: re.Match[str]) -> str:
+        if match[1] == "topic":
+            return topic
+        number = int(match[1])
+        return levels[number - 1] if number <= len(levels) else ""
+
+    return _PLACE.sub(found, template)
+
+
+def topic_of(template: str, topic: str, otherwise: str) -> str:
+    """The topic of RocketMQ; what it takes in no name becomes _."""
+    name = fitted(from_levels(template, topic))[:_LONGEST_TOPIC]
+    return name or otherwise
+
+
+def headers_of(message: Publish) -> dict[str, str]:
+    """The headers of a message: its properties as the user gave them, and those of MQTT."""
+    more = message.properties
+    found: dict[str, str] = {}
+    for name, value in more.get(packets.USER, ()):
+        # A name may come again, and none of its values is lost.
+        found[name] = f"{found[name]},{value}" if name in found else value
+    found["mqtt.topic"] = message.topic
+    found["mqtt.qos"] = str(message.qos)
+    if message.retain:
+        found["mqtt.retained"] = "true"
+    for key, name in ((packets.CONTENT_TYPE, "mqtt.content.type"), (packets.RESPONSE_TOPIC, "mqtt.response.topic")):
+        if key in more:
+            found[name] = more[key]
+    if packets.EXPIRY in more:
+        found["mqtt.message.expiry"] = str(more[packets.EXPIRY])
+    if packets.CORRELATION in more:
+        found["mqtt.correlation.data"] = more[packets.CORRELATION].hex()
+    return found
+
+
+def received(
+    message: Publish,
+    large: tuple[int, str] | None,
+    *,
+    value: Callable[[bytes], object],
+    key: str,
+    topic: Callable[[str], str],
+    most_bytes: int,
+) -> Received:
+    """A message as the topic gets it.
+
+    Args:
+        message: As it came.
+        large: See packets.Packet.
+        value: Makes the value of the payload; ValueError says what is wrong with that.
+        key: Made of the levels of its topic.
+        topic: The topic of RocketMQ that a topic of MQTT goes to; empty: that of the configuration.
+        most_bytes: The size of the largest payload.
+    """
+    length, digest = large or (len(message.payload), "")
+    made: object
+    if length > most_bytes:
+        made = _rejected(
+            message, length, digest, "RecordTooLarge", f"it has {counted(length, 'byte')}, and a message {most_bytes:,}"
+        )
+    else:
+        try:
+            made = value(message.payload)
+        except ValueError as error:
+            made = _rejected(message, length, digest, "InvalidPayload", f"the message of {message.topic} {error}")
+    return Received(
+        (message.number, message.qos) if message.qos else None,
+        made,
+        from_levels(key, message.topic) or None,
+        headers=headers_of(message),
+        topic=topic(message.topic),
+        redelivered=message.duplicate,
+        size=len(message.payload),
+    )
+
+
+def as_text(payload: bytes) -> str:
+    """A payload as text. Raises ValueError."""
+    try:
+        return payload.decode()
+    except UnicodeDecodeError as error:
+        msg = f"is no UTF-8 at byte {error.start}: set value.format=bytes"
+        raise ValueError(msg) from None
+
+
+def as_json(payload: bytes) -> object:
+    """A payload as what its JSON says. Raises ValueError."""
+    from rocketconnect_sdk.converters.json.reading import NotJson, value_of
+
+    try:
+        return value_of(payload)
+    except NotJson as error:
+        msg = f"is no JSON: {error}"
+        raise ValueError(msg) from None
+
+
+VALUES: Mapping[str, Callable[[bytes], object]] = {"text": as_text, "bytes": bytes, "json": as_json}
+
+
+def _rejected(message: Publish, length: int, digest: str, error: str, reason: str) -> Rejected:
+    payload = message.payload
+    return Rejected(error, reason, payload[:_FIRST_PART], length, digest or sha256(payload).hexdigest())
