@@ -79,6 +79,7 @@ class Client:
         receive: So many messages with QoS 1 and 2 the broker may send before the first is acknowledged.
         most_bytes: A larger payload is not kept.
         seconds: In the place of request.timeout.
+        keep_alive: The broker ends a connection that is silent for longer; 0: it does not.
 
     Attributes:
         session: The broker had a session of this id.
@@ -101,6 +102,7 @@ class Client:
         receive: int = 100,
         most_bytes: int = 1 << 28,
         seconds: float = 0.0,
+        keep_alive: int = KEEP_ALIVE_SECONDS,
     ) -> None:
         self.five = config["version"] == FIVE
         self.place = config["url"]
@@ -112,7 +114,7 @@ class Client:
         self._number = 0
         self._socket = self._connected(config)
         try:
-            self._begin(config, client_id, clean, {packets.SESSION_EXPIRY: expiry, packets.RECEIVE_MAXIMUM: receive})
+            self._begin(config, client_id, clean, keep_alive, {packets.SESSION_EXPIRY: expiry, packets.RECEIVE_MAXIMUM: receive})
         except BaseException:
             self.end()
             raise
@@ -212,11 +214,11 @@ class Client:
             msg = f"{self.place}: no TLS with the broker: {error}"
             raise SystemAway(msg) from error
 
-    def _begin(self, config: Config, client_id: str, clean: bool, wanted: Mapping[int, int]) -> None:
+    def _begin(self, config: Config, client_id: str, clean: bool, keep_alive: int, wanted: Mapping[int, int]) -> None:
         user, password = config["user"], config["password"] or ""
         flags = clean << 1 | bool(user) << 7 | bool(user and password) << 6
         more = packets.properties({key: value for key, value in wanted.items() if value}) if self.five else b""
-        head = packets.text("MQTT") + bytes([5 if self.five else 4, flags]) + KEEP_ALIVE_SECONDS.to_bytes(2) + more
+        head = packets.text("MQTT") + bytes([5 if self.five else 4, flags]) + keep_alive.to_bytes(2) + more
         who = (
             packets.text(client_id) + (packets.text(user) if user else b"") + (packets.text(password) if user and password else b"")
         )

@@ -3,9 +3,11 @@
 import re
 import shutil
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import paho.mqtt.client as paho
@@ -121,3 +123,24 @@ class Mosquitto(Server):
         with self.client() as client:
             for sent in [client.publish(topic, payload, qos, **of) for payload in payloads]:
                 sent.wait_for_publish(30)
+
+    @contextmanager
+    def listening(self, name: str, *, whole: bool = False) -> Iterator[list[Any]]:
+        """The texts, or the whole messages, that come to a filter."""
+        seen: list[Any] = []
+        with self.client() as client:
+            there = Event()
+            client.on_subscribe = lambda *_: there.set()
+            client.on_message = lambda _, __, message: seen.append(message if whole else message.payload.decode())
+            client.subscribe(name, 2)
+            assert there.wait(30)
+            yield seen
+
+    def settle(self, topic: str, seen: list[Any]) -> None:
+        """Returns when all that was published before is among what was seen."""
+        before = len(seen)
+        self.publish(topic, ["end"], 2)
+        deadline = time.monotonic() + 30
+        while not any((each if isinstance(each, str) else each.payload.decode()) == "end" for each in seen[before:]):
+            assert time.monotonic() < deadline, "a message does not come"
+            time.sleep(0.005)
