@@ -15,6 +15,7 @@ from rocketconnect.state.v1 import state_service_pb2 as states
 from rocketconnect_kit import metrics
 from rocketconnect_kit.serving import resources
 from scripts.dashboards.__main__ import pages
+from scripts.pictures import shown
 from services.executor.worker import openlineage
 from services.exporter import dead_letters, families, lag
 from services.exporter.rocketmq import families as of_rocketmq
@@ -39,6 +40,11 @@ _HEAD = """\
 Names end in their base unit, counters in `_total`. Series of a task carry `connector` and `task`, and not the worker: a task that
 moves goes on with its series, and `rocketconnect_task_worker_info` says where it is. Counters begin at 0 when a task is started
 again, as Prometheus expects of counters.
+"""
+_PICTURES = """
+The pictures are of one run of six minutes with four connectors, in which things were broken on purpose. `python -m
+scripts.pictures` makes them again: it runs `rocketconnect up --watch`, asks its Prometheus what each panel asks, and draws the
+answers where Grafana has the panels. Grafana itself draws more finely.
 """
 _OF_SERVICES = """
 ### Of each service
@@ -144,10 +150,11 @@ def of_brokers() -> Iterator[Described]:
 
 def page() -> str:
     """The page."""
-    parts = [_HEAD, "\n## Dashboards\n"]
+    parts = [_HEAD, "\n## Dashboards\n", _PICTURES]
     for each in pages():
         parts.append(f"\n### {each.title.partition(': ')[2].capitalize()}\n\n{each.about}\n\n| panel | question |\n|---|---|\n")
         parts += [f"| {panel.title} | {panel.description} |\n" for _, row in each.rows for panel in (made.build() for made in row)]
+        parts += [_pictured(picture) for picture in shown.PICTURES if f"rocketconnect-{picture.dashboard}" == each.uid]
     parts.append("\n## Metrics\n\n### Of the exporter\n\n")
     parts += _table(of_exporter())
     parts.append(_OF_SERVICES)
@@ -160,6 +167,11 @@ def page() -> str:
     parts.append(_NOT_THERE)
     parts += [f"| `{name}` | {why} |\n" for name, why in names.MISSING.items()]
     return "".join(parts)
+
+
+def _pictured(picture: shown.Picture) -> str:
+    named = f"{', '.join(picture.rows[:-1])} and {picture.rows[-1]}"
+    return f"\n{picture.caption}\n\n![{named}]({shown.FOLDER.name}/{picture.name}.png)\n"
 
 
 def _of_family(metric: Metric) -> Described:

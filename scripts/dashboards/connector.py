@@ -75,6 +75,7 @@ def page() -> Page:
                         "States",
                         "In which state was each task, and since when?",
                         Query(f"rocketconnect_task_state{_OF} == 1", "task {{task}} {{state}}"),
+                        span=16,
                     ),
                 ],
             ),

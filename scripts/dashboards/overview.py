@@ -48,6 +48,7 @@ def page() -> Page:
                         "What does Prometheus say is wrong? Each alert has its section in docs/operations.md.",
                         'ALERTS{alertname=~"RocketConnect.*", alertstate="firing"}',
                         ["alertname", "severity", "connector", "task", "service"],
+                        span=8,
                     ),
                     listed(
                         "Connectors that are not well",
@@ -55,6 +56,7 @@ def page() -> Page:
                         _NOT_WELL,
                         ["connector", "state"],
                         link=_CONNECTOR,
+                        span=8,
                     ),
                 ],
             ),

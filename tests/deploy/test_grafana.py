@@ -1,6 +1,7 @@
 """The dashboards are those that their source makes, each panel answers a question, and links lead somewhere."""
 
 import re
+from itertools import product
 
 from scripts.dashboards.__main__ import written
 from tests.deploy.asked import GRAFANA, dashboards, panels
@@ -22,6 +23,16 @@ def test_what_is_wrong_stands_first_and_fits_without_scrolling() -> None:
         first, second = [panel for panel in dashboard["panels"] if panel["type"] == "row"][:2]
         assert first["title"] == "What is wrong"
         assert second["gridPos"]["y"] <= 16
+
+
+def test_no_panel_stands_beyond_the_24_columns_or_over_another() -> None:
+    for name, dashboard in dashboards().items():
+        taken: dict[tuple[int, int], str] = {}
+        for panel in dashboard["panels"]:
+            place = panel["gridPos"]
+            assert place["x"] + place["w"] <= 24, (name, panel["title"])
+            for cell in product(range(place["x"], place["x"] + place["w"]), range(place["y"], place["y"] + place["h"])):
+                assert taken.setdefault(cell, panel["title"]) == panel["title"], name
 
 
 def test_links_lead_to_dashboards_that_there_are_with_variables_that_they_have() -> None:

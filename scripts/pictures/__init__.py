@@ -1,0 +1,1 @@
+"""Pictures of dashboards for docs/monitoring.md, of a run that goes wrong on purpose."""
