@@ -64,9 +64,9 @@ def _make(dist: Path, folder: Path, commit: str, tool: str | None, base: str | N
     (wheel,) = dist.glob("*.whl")
     _say("What it brings")
     _list_packages(source, wheel, folder, dist / f"{wheel.stem}.cdx.json")
-    tool = tool or next((name for name in ("docker", "buildah") if shutil.which(name)), "none")
+    tool = tool or builder()
     if tool == "none":
-        _say("No images: there is neither docker nor buildah" if not shutil.which("docker") else "No images")
+        _say("No images: there is neither a Docker that answers nor buildah, or they were not wanted")
         return wheel
     ids = []
     for target in plan.targets((source / "deploy/docker/Dockerfile").read_text(encoding="utf-8")):
@@ -76,6 +76,14 @@ def _make(dist: Path, folder: Path, commit: str, tool: str | None, base: str | N
         (dist / f"{target}.cdx.json").write_text(_read(tool, name), encoding="utf-8")
     (dist / "images.txt").write_text("".join(ids), encoding="utf-8")
     return wheel
+
+
+def builder() -> str:
+    """What builds images here; "none": nothing. A docker whose daemon is away can build none."""
+    for name, asked in (("docker", ["docker", "version"]), ("buildah", ["buildah", "--version"])):
+        if shutil.which(name) and subprocess.run(asked, capture_output=True, check=False).returncode == 0:
+            return name
+    return "none"
 
 
 def _list_packages(source: Path, wheel: Path, folder: Path, to: Path) -> None:

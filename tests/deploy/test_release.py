@@ -1,9 +1,11 @@
 """What a release needs, and what becomes of the pages about it."""
 
 import re
+from pathlib import Path
 
 import pytest
 
+from scripts.release.__main__ import builder
 from scripts.release.plan import day, problems, recorded, sums, tag_commands, targets
 from tests.deploy.dockerfile import ROOT, TEXT
 
@@ -55,3 +57,17 @@ def test_what_is_left_is_said_as_commands() -> None:
     assert f"v1.2.3 {COMMIT}" in tag
     assert push == "git push origin HEAD v1.2.3"
     assert tag_commands("1.2.3", COMMIT, ["docs/releases.md"])[0].endswith("docs/releases.md")
+
+
+@pytest.mark.parametrize(
+    ("answers", "builds"),
+    [({"docker": 0, "buildah": 0}, "docker"), ({"docker": 1, "buildah": 0}, "buildah"), ({"docker": 1}, "none")],
+)
+def test_a_docker_whose_daemon_is_away_builds_no_images(
+    answers: dict[str, int], builds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, code in answers.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert builder() == builds
