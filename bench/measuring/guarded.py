@@ -1,14 +1,13 @@
 """A RocketMQ and an instance on it that speak TLS and ask who calls, and both without, to be measured side by side."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.measuring.instance import Instance, instance
+from bench.measuring.instance import Instance, environment, instance
 from rocketconnect_cli.api import Access
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_kit.access.roles import Role
@@ -58,7 +57,7 @@ def guarded(place: Path) -> Iterator[Measured]:
         "ROCKETCONNECT_ROCKETMQ_ACCESS_KEY": "bench",
         "ROCKETCONNECT_ROCKETMQ_SECRET_KEY": secret,
     }
-    with _rocketmq(place, acl("bench", secret), java) as server, _environment(told):
+    with _rocketmq(place, acl("bench", secret), java) as server, environment(told):
         options = ("--namesrv", server.name_server, "--tokens-file", str(callers))
         with instance(*options, access=Access(token)) as it:
             yield Measured(it, _roots(server))
@@ -86,21 +85,6 @@ def _rocketmq(place: Path, broker: Mapping[str, str], java: Mapping[str, str]) -
         yield server
     finally:
         server.kill()
-
-
-@contextmanager
-def _environment(told: Mapping[str, str]) -> Iterator[None]:
-    """What is started within it has these variables."""
-    before = {name: os.environ.get(name) for name in told}
-    os.environ.update(told)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _roots(server: EmbeddedRocketMQ) -> Sequence[int]:

@@ -1,5 +1,6 @@
 """An instance of RocketConnect to measure: everything on this machine, and pipelines of files on it."""
 
+import os
 import shutil
 import tempfile
 import time
@@ -82,6 +83,21 @@ def instance(*options: str, access: Access | None = None) -> Iterator[Instance]:
         with running(place / "data", *options, drain=False) as ready, Api(str(ready["rest"]), access) as api:
             root = psutil.Process(next(iter(ready["pids"].values()))).ppid()
             yield Instance(api, place, root, str(ready["nameServer"]), time.monotonic() - begin)
+
+
+@contextmanager
+def environment(told: Mapping[str, str]) -> Iterator[None]:
+    """What is started within it has these variables."""
+    before = {name: os.environ.get(name) for name in told}
+    os.environ.update(told)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from bench.workloads import (
     standalone,
     ways,
 )
-from bench.workloads.services import assignment, commits, control, failover, idle, rest, start
+from bench.workloads.services import assignment, commits, control, failover, idle, rest, start, traced
 
 WORKLOADS: Mapping[str, Workload] = {
     "files": files.WORKLOAD,
@@ -33,6 +33,7 @@ WORKLOADS: Mapping[str, Workload] = {
     "session": session.WORKLOAD,
     "standalone": standalone.WORKLOAD,
     "guarded": guarded.WORKLOAD,
+    "traced": traced.WORKLOAD,
     "start": start.WORKLOAD,
     "rest": rest.WORKLOAD,
     "assignment": assignment.WORKLOAD,
