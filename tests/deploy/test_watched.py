@@ -98,6 +98,8 @@ def test_panels_have_data_of_a_running_pipeline_and_alerts_fire_when_it_breaks(
         # Its driver starts while all others are at work.
         wait_until(lambda: bool(watching.ask("rocketconnect_spark_driver_heap_used_bytes > 0")), 120)
         wait_until(lambda: bool(watching.ask('rate(rocketconnect_task_records_out_total{connector="watched-spark"}[5m]) > 0')), 60)
+        # Series of steps begin with the first batch, and a rate needs two scrapes of them.
+        wait_until(lambda: bool(watching.ask("rate(rocketconnect_spark_step_duration_seconds_count[5m])")), 60)
         # A broker tells how long messages took to put when its first minute is over.
         wait_until(lambda: bool(watching.ask("rocketmq_brokeruntime_pmdt_0ms")), 90)
         # And no other alert, as nothing else is wrong that is of this test.
