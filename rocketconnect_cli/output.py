@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rocketconnect_cli.access.profile import current
-from rocketconnect_cli.api import DEFAULT_URL, Api, ApiError
+from rocketconnect_cli.api import DEFAULT_URL, Access, Api, ApiError
 from rocketconnect_cli.names.completion import CONNECTORS
 from rocketconnect_cli.terminal import Terminal, printable
 from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
@@ -160,11 +160,16 @@ def _named(given: Mapping[str, Any]) -> str | None:
     return str(names[0]) if len(names) == 1 else None
 
 
+def reached(url: str) -> tuple[str, Access]:
+    """Where a command reaches the gateway, and how that lets it in."""
+    profile = current()
+    return profile.url if profile.url and url == DEFAULT_URL else url, profile.access()
+
+
 def api(url: str) -> Api:
     """The client for a command."""
-    profile = current()
-    reached = profile.url if profile.url and url == DEFAULT_URL else url
-    return Api(reached, profile.access(), lambda text: err.print(text, markup=False, style="dim"))
+    asked, access = reached(url)
+    return Api(asked, access, lambda text: err.print(text, markup=False, style="dim"))
 
 
 def without_prefix(value: Any, prefix: str) -> str:

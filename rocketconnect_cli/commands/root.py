@@ -15,6 +15,7 @@ from rocketconnect_cli.commands.dead_letters import dlq
 from rocketconnect_cli.commands.doctor import doctor
 from rocketconnect_cli.commands.preview import preview
 from rocketconnect_cli.commands.serve import serve
+from rocketconnect_cli.commands.support.diagnose import diagnose
 from rocketconnect_cli.commands.up import up
 from rocketconnect_cli.commands.verify import verify
 from rocketconnect_cli.mistyped import Commands
@@ -38,6 +39,7 @@ _ORDER = (
     "worker",
     "backup",
     "restore",
+    "diagnose",
 )
 """As people meet them; what is not named comes behind."""
 _FIRST = (
@@ -75,6 +77,7 @@ app.command(name="verify")(verify)
 app.command(name="cluster")(cluster.cluster)
 app.command(name="up")(up)
 app.command(name="doctor")(doctor)
+app.command(name="diagnose")(diagnose)
 app.command(name="backup")(backup)
 app.command(name="restore")(restore)
 app.command(

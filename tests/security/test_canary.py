@@ -3,6 +3,7 @@
 import base64
 import os
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -98,6 +99,16 @@ def said(ready: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
         yield f"rocketconnect {words}", (out + err).encode()
 
 
+def diagnosed(ready: dict[str, Any], data: Path, file: Path) -> Iterator[tuple[str, bytes]]:
+    """What is in the file that goes into a report of a fault."""
+    code, out, err = rc(str(ready["rest"]), "diagnose", str(file), "--data", str(data))
+    assert code == 0, (out, err)
+    yield "rocketconnect diagnose", (out + err).encode()
+    with zipfile.ZipFile(file) as opened:
+        for name in opened.namelist():
+            yield f"diagnosis: {name.partition('/')[2]}", opened.read(name)
+
+
 def kept(folder: Path) -> Iterator[tuple[str, bytes]]:
     """What lies on the disk: stores, logs, and what the broker stores."""
     for file in folder.rglob("*"):
@@ -187,12 +198,26 @@ def test_a_password_is_in_no_answer_no_log_no_store_no_metric_no_letter_no_proce
             f"{ready['rest']}/v1/connectors:validate", json={"name": "x", "config": sink("right", WRONG)}, timeout=60
         ).content
         places |= dict(kept(data))
-    places |= {f"stopped: {place}": content for place, content in kept(data)}
+        # Java and plugins print what they like; a diagnosis of that has no secret either.
+        (data / "logs" / "printed.log").write_text(
+            f"Java: login as right with {WRONG} failed\nkeystore.password={KEPT}\nmysql://kept:{KEPT}@db/x\n"
+        )
+        places |= dict(diagnosed(ready, data, tmp_path / "d.zip"))
+    places |= {f"stopped: {place}": content for place, content in kept(data) if place != "file logs/printed.log"}
 
     assert [(secret, found) for secret in (RIGHT, WRONG, KEPT) if (found := holding(places, secret))] == []
     # The same search finds what is no secret.
     found = holding(places, KNOWN)
-    for place in ("GET /v1/connectors/good", "rocketconnect connector get good", "file config.db", "stopped: file config.db"):
+    assert [
+        place for place in ("logs/printed.log", "rocketmq.json", "metrics/config.txt") if f"diagnosis: {place}" not in places
+    ] == []
+    for place in (
+        "diagnosis: cluster/connectors.json",
+        "GET /v1/connectors/good",
+        "rocketconnect connector get good",
+        "file config.db",
+        "stopped: file config.db",
+    ):
         assert any(one.startswith(place) for one in found), (place, found)
     for place in ("file logs/", "command line of ", "environment of "):
         assert any(one.startswith(place) for one in holding(places, str(data))), place

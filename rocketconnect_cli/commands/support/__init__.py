@@ -1,0 +1,1 @@
+"""Commands for whoever looks for a fault."""
