@@ -19,7 +19,11 @@ _DEEPEST = 8
 _OWN = ("time", "level", "logger", "message", "exception")
 """Names in JSON that no field of a record takes."""
 
+ROOT = "root"
+"""How the logger above all is called where levels are set."""
+
 _always: dict[str, object] = {}
+_least: Mapping[tuple[str, str], int] = {}
 _asked: Callable[[], Mapping[str, object]] = dict
 
 
@@ -74,6 +78,36 @@ def ask_always(source: Callable[[], Mapping[str, object]]) -> None:
     _asked = source
 
 
+def say_from(levels: Mapping[tuple[str, str], int]) -> None:
+    """Pass on from these levels on what other processes say; in the place of those that were told before.
+
+    Args:
+        levels: By connector (empty: all) and logger ("root": all): the least of the module logging.
+    """
+    global _least  # noqa: PLW0603 - as the module logging: one for the process
+    _least = levels
+
+
+def told_level(levels: Mapping[tuple[str, str], int], logger: str, connector: str, *, root: bool = True) -> int | None:
+    """The level that was set for what a logger says of a connector; None: none was.
+
+    Args:
+        levels: As those of `say_from`.
+        logger: Its name. What was set for a logger above it counts where it has none.
+        connector: Whose line it is; empty: nobody's. What was set for it counts before what was set for all.
+        root: Whether what was set for all loggers of all connectors counts.
+    """
+    for whose in dict.fromkeys((connector, "")):
+        name = logger
+        while name:
+            if (level := levels.get((whose, name))) is not None:
+                return level
+            name = name.rpartition(".")[0]
+        if (whose or root) and (level := levels.get((whose, ROOT))) is not None:
+            return level
+    return None
+
+
 def pass_on(
     logger: str, level: int, message: str, /, *, created: float | None = None, exception: str = "", **fields: object
 ) -> None:
@@ -88,7 +122,8 @@ def pass_on(
         fields: What is known besides.
     """
     root = logging.getLogger()
-    if root.isEnabledFor(level):
+    least = told_level(_least, logger, str(fields.get("connector", ""))) if _least else None
+    if root.isEnabledFor(level) if least is None else level >= least:
         said = {"name": logger, "levelno": level, "levelname": logging.getLevelName(level), "msg": message, "fields": fields}
         record = logging.makeLogRecord({**said, "exc_text": exception or None})
         record.created = record.created if created is None else created

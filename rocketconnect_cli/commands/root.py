@@ -16,6 +16,7 @@ from rocketconnect_cli.commands.doctor import doctor
 from rocketconnect_cli.commands.preview import preview
 from rocketconnect_cli.commands.serve import serve
 from rocketconnect_cli.commands.support.diagnose import diagnose
+from rocketconnect_cli.commands.support.log_level import log_level
 from rocketconnect_cli.commands.up import up
 from rocketconnect_cli.commands.verify import verify
 from rocketconnect_cli.mistyped import Commands
@@ -40,6 +41,7 @@ _ORDER = (
     "backup",
     "restore",
     "diagnose",
+    "log-level",
 )
 """As people meet them; what is not named comes behind."""
 _FIRST = (
@@ -78,6 +80,7 @@ app.command(name="cluster")(cluster.cluster)
 app.command(name="up")(up)
 app.command(name="doctor")(doctor)
 app.command(name="diagnose")(diagnose)
+app.command(name="log-level")(log_level)
 app.command(name="backup")(backup)
 app.command(name="restore")(restore)
 app.command(

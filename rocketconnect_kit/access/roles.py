@@ -40,6 +40,7 @@ _READ = frozenset(
         "deadletter.v1.DeadletterService/CountDeadLetters",
         "deadletter.v1.DeadletterService/GetDeadLetter",
         "deadletter.v1.DeadletterService/GetReplay",
+        "logging.v1.LoggingService/GetLogLevels",
     }
 )
 _WRITE = frozenset(
@@ -73,6 +74,7 @@ _WRITE = frozenset(
         "deadletter.v1.DeadletterService/EditDeadLetter",
         "deadletter.v1.DeadletterService/ChooseReplay",
         "deadletter.v1.DeadletterService/ReplayDeadLetters",
+        "logging.v1.LoggingService/SetLogLevel",
     }
 )
 _WORKER = frozenset(

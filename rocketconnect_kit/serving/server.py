@@ -8,12 +8,14 @@ import signal
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import grpc
 import grpc.aio
 from grpc_health.v1 import health as grpc_health
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from rocketconnect.logging.v1.logging_service_pb2_grpc import add_LoggingServiceServicer_to_server
 
 from rocketconnect_kit import logs, metrics, tracing
 from rocketconnect_kit.access.gate import Gate
@@ -24,6 +26,7 @@ from rocketconnect_kit.leader.election import Election, Listener
 from rocketconnect_kit.leader.leader_only import LeaderOnly
 from rocketconnect_kit.serving import resources
 from rocketconnect_kit.serving.interception import AroundCalls, ServicerContext
+from rocketconnect_kit.serving.levels import Levels, LoggingService
 from rocketconnect_kit.serving.status import ServiceErrorInterceptor
 from rocketconnect_kit.settings import ServiceSettings, paths
 
@@ -64,6 +67,7 @@ async def serve(
     on_stop: Sequence[Callable[[], Awaitable[None]]] = (),
     election: Election | None = None,
     signed_for: Callable[[str], str] = lambda _address: "",
+    log_levels: LoggingService | None = None,
 ) -> int:
     """Serve until a signal; return the exit code for the process.
 
@@ -85,6 +89,7 @@ async def serve(
         on_drain: run at once, while running calls end; they have as long.
         on_stop: run in this order after the server has stopped; a second signal ends these, too.
         election: the part that this replica takes in it while it serves; calls are answered only while it leads.
+        log_levels: answers for the levels of the process; None: they concern nobody else.
         signed_for: returns where a server that listens at "host:port" is called by services that sign; "": it takes no such calls.
     """
     logs.configure(service_name, settings.log_level, settings.log_format)
@@ -99,7 +104,8 @@ async def serve(
         gates: list[AroundCalls] = [gate]
         gates += [LeaderOnly(service_name, election)] if election is not None else []
         server = make_server(limits, traced=end_tracing is not None, gates=gates, options=_bounds(settings))
-        add(server)
+        for register in (add, partial(add_LoggingServiceServicer_to_server, log_levels or LoggingService(service_name, Levels()))):
+            register(server)
         port = _listen(server, settings)
         address = f"{settings.host}:{port}"
         gate.address = signed_for(address)

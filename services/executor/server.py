@@ -21,6 +21,7 @@ from rocketconnect_kit.calls.in_turn import Channels
 from rocketconnect_kit.calls.signals import Signals
 from rocketconnect_kit.errors import Unavailable
 from rocketconnect_kit.logs import say_always
+from rocketconnect_kit.serving.levels import Levels, LoggingService, Told
 from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import load
 from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS
@@ -29,6 +30,7 @@ from rocketconnect_sdk.permissions.quotas import QUOTAS
 from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS
 from rocketconnect_sdk.permissions.spark_profiles import PROFILES, memory_size
 from services.executor.contract.endpoints import Endpoints, RocketMQAccess
+from services.executor.contract.messages import LogLevels
 from services.executor.contract.stop_limits import StopLimits
 from services.executor.deadletters.check import LetterCheck
 from services.executor.deadletters.journal import Journal
@@ -73,6 +75,7 @@ async def _main(settings: ExecutorSettings) -> int:
             "executor",
             executor.add_services,
             settings,
+            log_levels=LoggingService("executor", Levels(executor.log_from), lambda: executor.worker_id),
             health={"cluster": executor.check_membership},
             on_start=[executor.start],
             on_drain=[executor.drain],
@@ -117,6 +120,8 @@ class _Executor:
         self._plugins = Plugins(self._fresh, settings.plugin_seconds)
         self._predecessors: Predecessors | None = None
         self._worker: Worker | None = None
+        self.worker_id = ""
+        self._levels = LogLevels([])
         self._close_lineage: Callable[[], None] | None = None
         self._work: asyncio.Task[None] | None = None
         connect_to_rocketmq = partial(connect, _endpoints(settings), "connect-dead-letters")
@@ -148,7 +153,7 @@ class _Executor:
         """Begin to work; the executor service answers at this address."""
         settings = self._settings
         labels = parse_labels(settings.labels)
-        worker_id = settings.worker_at(address)
+        worker_id = self.worker_id = settings.worker_at(address)
         say_always(worker=worker_id)
         predecessors = self._predecessors = Predecessors(worker_id)
         identity = Identity(
@@ -173,6 +178,7 @@ class _Executor:
             Policy.within(StopLimits.within(settings.drain_seconds)),
             self._make_lineage(),
         )
+        worker.pool.log_from(self._levels)
         config = ConfigServiceStub(self._channels["config"])
         reports = PluginReports(
             self._plugins,
@@ -192,6 +198,12 @@ class _Executor:
         self.service.begin(worker, partial(self._reloaded, worker, reports))
         self._work = asyncio.create_task(self._run(worker, reports, cleanups), name="executor")
         self._work.add_done_callback(_end_if_broken)
+
+    def log_from(self, levels: Sequence[Told]) -> None:
+        """Have the processes of tasks log from these levels on."""
+        self._levels = LogLevels([(each.connector, each.logger, each.level) for each in levels])
+        if self._worker is not None:
+            self._worker.pool.log_from(self._levels)
 
     async def drain(self) -> None:
         """Every task ends clean, and the worker leaves the cluster."""

@@ -21,6 +21,7 @@ from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 from services.gateway import executors
+from services.gateway.levels.everywhere import LevelsEverywhere
 from services.gateway.orders.orders import Orders
 
 SERVICES = ("config", "position", "state", "cluster")
@@ -49,12 +50,13 @@ class Backends:
         self._write_seconds = write_seconds
         self._channels = {name: channel(getattr(settings, f"{name}_address"), settings, service=name) for name in SERVICES}
         self._executors = executors.Executors(settings, self.workers)
+        self._levels = LevelsEverywhere(settings, self._channels, self._executors.channels, self.workers)
         self._orders = Orders(partial(self.unary, reads=False), self._channels, self._executors.channels, write_seconds)
         self._watches: set[grpc.aio.UnaryStreamCall[Message, Message]] = set()
 
     async def close(self) -> None:
         """Close all channels."""
-        await asyncio.gather(self._executors.close(), *(each.close() for each in self._channels.values()))
+        await asyncio.gather(self._executors.close(), self._levels.close(), *(each.close() for each in self._channels.values()))
 
     def end_watches(self) -> None:
         """End all streams: their readers see a clean end and connect again."""
@@ -76,6 +78,8 @@ class Backends:
         service = service_of(method)
         if seconds is None:
             seconds = self._read_seconds if reads else self._write_seconds
+        if service == "logging":
+            return await self._levels.answer(method.name, request, seconds)
         if service in executors.PACKAGES:
             answered = await self._orders.carried_out(request)
             return answered or await self._executors.unary(method, request, seconds, reads=reads)

@@ -17,6 +17,7 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.deadletter.v1 import deadletter_service_pb2
 from rocketconnect.executor.v1 import executor_service_pb2
 from rocketconnect.keystore.v1 import keystore_service_pb2
+from rocketconnect.logging.v1 import logging_service_pb2
 from rocketconnect.position.v1 import position_service_pb2
 from rocketconnect.record.v1 import record_pb2
 from rocketconnect.state.v1 import state_service_pb2
@@ -32,6 +33,7 @@ FILES: tuple[FileDescriptor, ...] = (
     cluster_service_pb2.DESCRIPTOR,
     config_service_pb2.DESCRIPTOR,
     keystore_service_pb2.DESCRIPTOR,
+    logging_service_pb2.DESCRIPTOR,
     connector_pb2.DESCRIPTOR,
     deadletter_service_pb2.DESCRIPTOR,
     executor_service_pb2.DESCRIPTOR,

@@ -89,6 +89,13 @@ class DirectTask(msgspec.Struct, tag=True, frozen=True):
     wish: Literal["stop", "pause", "resume", "fence"]
 
 
+class LogLevels(msgspec.Struct, tag=True, frozen=True):
+    """From now on these levels are set, and no others."""
+
+    levels: list[tuple[str, str, int]]
+    """Connector (empty: all), logger ("root": all), level of the module logging."""
+
+
 class SignalTask(msgspec.Struct, tag=True, frozen=True):
     """Tell a running task something, and answer with this number."""
 
@@ -111,7 +118,7 @@ class StartSpark(msgspec.Struct, tag=True, frozen=True):
     """What the profile is called for people."""
 
 
-Order = Begin | Renew | StartTask | DirectTask | SignalTask | StartSpark | Question
+Order = Begin | Renew | StartTask | DirectTask | LogLevels | SignalTask | StartSpark | Question
 
 
 class LogLine(msgspec.Struct, frozen=True):

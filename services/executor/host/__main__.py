@@ -15,7 +15,7 @@ from typing import NoReturn
 import services.executor.runtime.run  # noqa: F401 - what every task needs takes a while to load
 from rocketconnect_sdk.permissions.connections import guard
 from rocketconnect_sdk.permissions.hosts import CONNECTOR_HOSTS, EVERYWHERE
-from services.executor.contract.messages import Begin, DirectTask, Exit, Order, Renew, SignalTask, StartSpark, StartTask
+from services.executor.contract.messages import Begin, DirectTask, Exit, LogLevels, Order, Renew, SignalTask, StartSpark, StartTask
 from services.executor.contract.questions import (
     ChangeRows,
     CheckConnector,
@@ -39,6 +39,7 @@ from services.executor.host.jobs.letters import answering as letters
 from services.executor.host.jobs.peek import peek
 from services.executor.host.jobs.preview import preview
 from services.executor.host.jobs.verification import verify
+from services.executor.host.levels import HostLevels
 from services.executor.host.limits import limit_to_readers
 from services.executor.host.line import Line
 from services.executor.host.logging_lines import say_in_lines
@@ -66,7 +67,7 @@ def _run(descriptor: int, parent: int) -> None:
     end_with_parent(parent)
     ignore_signals()
     clean_output()
-    say_in_lines()
+    levels = HostLevels(say_in_lines())
     # A crash in native code (a driver of a database, Arrow) then says where.
     faulthandler.enable(sys.__stderr__ or sys.stderr)
     # Records are many objects, and none refers to itself: by default half of the time for changes of tables went into looking
@@ -79,19 +80,22 @@ def _run(descriptor: int, parent: int) -> None:
     line = Line(connection)
     tasks = Tasks(line)
     for order in line.orders():
-        _carry_out(order, line, tasks)
+        _carry_out(order, line, tasks, levels)
     # Whatever runs here runs for an executor that is gone.
     os._exit(Exit.PARENT_GONE)
 
 
-def _carry_out(order: Order, line: Line, tasks: Tasks) -> None:
+def _carry_out(order: Order, line: Line, tasks: Tasks, levels: HostLevels) -> None:
     match order:
         case Begin():
             tasks.begin(order.endpoints)
         case Renew():
             tasks.lease.renew(order.until)
         case StartTask():
+            levels.runs(order.connector)
             tasks.start(order)
+        case LogLevels():
+            levels.set(order)
         case DirectTask():
             tasks.direct(order)
         case SignalTask():

@@ -10,15 +10,21 @@ from services.executor.runtime.task.log import PARENT
 from services.executor.secrets.resolving import hide
 
 
-def say_in_lines() -> None:
-    """From now on warnings and errors of all loggers, and errors that end threads, are a line each, without secrets."""
-    logging.getLogger().addHandler(_Lines(logging.WARNING))
+def say_in_lines() -> logging.Handler:
+    """From now on warnings and errors of all loggers, and errors that end threads, are a line each, without secrets.
+
+    Returns:
+        What makes lines of them, from its level on.
+    """
+    lines = _Lines(logging.WARNING)
+    logging.getLogger().addHandler(lines)
     # The lines of tasks go with what tasks report.
     of_tasks = logging.getLogger(PARENT)
     of_tasks.addHandler(logging.NullHandler())
     of_tasks.propagate = False
     logging.captureWarnings(capture=True)
     threading.excepthook = _thread_ended
+    return lines
 
 
 class _Lines(logging.Handler):

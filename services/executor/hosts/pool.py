@@ -14,6 +14,7 @@ from services.executor.contract.messages import (
     Begin,
     DirectTask,
     Event,
+    LogLevels,
     Pulse,
     Renew,
     SignalAnswered,
@@ -129,6 +130,7 @@ class HostPool:
         self._waiting: dict[int, Assigned] = {}
         self._warm_at = float("-inf")
         self._lease_until = 0.0
+        self._levels = LogLevels([])
         self._hosts: list[_Host] = []
         self._ending: list[_Host] = []
         self._asked = 0
@@ -195,6 +197,12 @@ class HostPool:
         self._lease_until = until
         for host in self._hosts:
             host.process.send(Renew(until))
+
+    def log_from(self, levels: LogLevels) -> None:
+        """Have all hosts log from these levels on."""
+        self._levels = levels
+        for host in self._hosts:
+            host.process.send(levels)
 
     def tick(self) -> None:
         """To be called once a second: ends hosts that hang or are of no more use, and keeps one warm."""
@@ -286,7 +294,7 @@ class HostPool:
         host.idle_since = time.monotonic()
         host.relabel()
         self._hosts.append(host)
-        host.process.send(Begin(self._endpoints), Renew(self._lease_until))
+        host.process.send(Begin(self._endpoints), Renew(self._lease_until), self._levels)
         if profile is not NATIVE:
             settings, name = dict(profile.settings), profile_name(profile)
             host.process.send(StartSpark(settings, self._spark_classes, profile.title, profile.jars, name))

@@ -10,6 +10,7 @@ from rocketconnect.config.v1 import config_service_pb2
 from rocketconnect.deadletter.v1 import deadletter_service_pb2
 from rocketconnect.executor.v1 import executor_service_pb2
 from rocketconnect.keystore.v1 import keystore_service_pb2
+from rocketconnect.logging.v1 import logging_service_pb2
 from rocketconnect.position.v1 import position_service_pb2
 from rocketconnect.state.v1 import state_service_pb2
 from rocketconnect.topic.v1 import topic_service_pb2
@@ -23,6 +24,7 @@ FILES: Sequence[FileDescriptor] = (
     executor_service_pb2.DESCRIPTOR,
     deadletter_service_pb2.DESCRIPTOR,
     topic_service_pb2.DESCRIPTOR,
+    logging_service_pb2.DESCRIPTOR,
 )
 """The services that REST shows."""
 

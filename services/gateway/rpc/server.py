@@ -79,7 +79,7 @@ class Rpc:
 
 def _asked(service: str) -> tuple[str, ...]:
     """Who has to be well for it: what executors answer needs the service that knows them."""
-    return ("cluster",) if service in executors.PACKAGES else (service,)
+    return ("cluster",) if service in (*executors.PACKAGES, "logging") else (service,)
 
 
 def _most(settings: GatewaySettings) -> int:

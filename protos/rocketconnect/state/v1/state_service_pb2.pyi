@@ -511,7 +511,7 @@ class TaskLog(_message.Message):
     TASK_FIELD_NUMBER: _builtins.int
     WORKER_ID_FIELD_NUMBER: _builtins.int
     level: _builtins.str
-    """INFO, WARNING, ERROR."""
+    """INFO, WARNING, ERROR; DEBUG where somebody has set that (LoggingService)."""
     message: _builtins.str
     """What, without secrets."""
     task: _builtins.int

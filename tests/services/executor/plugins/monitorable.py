@@ -178,6 +178,8 @@ class _Task(SourceTask):
     def signal(self, name: str, arguments: Mapping[str, str]) -> str:
         _obey(arguments.get("how", ""))
         self._records += int(arguments["records"])
+        self._context.log.debug("%s was told", self._partition)
+        logging.getLogger("a.library").debug("%s was heard", self._partition)
         return f"{name}: {self._records} records"
 
     def close(self) -> None:

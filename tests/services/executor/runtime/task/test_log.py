@@ -7,7 +7,7 @@ import pytest
 from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.spans import Span
 from services.executor.contract.task import State
-from services.executor.runtime.task.log import task_log
+from services.executor.runtime.task.log import say_tasks_from, task_log
 from services.executor.secrets.resolving import remember
 from services.executor.wire import metrics
 
@@ -88,3 +88,19 @@ def test_the_last_five_warnings_are_told_with_the_state_each_once_and_without_se
     assert len(told.metrics.warnings[-1].message) == 1_000
     (warning, *_) = metrics(told.metrics).warnings
     assert (warning.message, warning.time.ToNanoseconds() > 0) == (told.metrics.warnings[0].message, True)
+
+
+def test_a_level_that_is_set_counts_at_once_in_logs_that_are_there_and_in_later_ones() -> None:
+    there, other, later = Told(), Told(), Told()
+    log, of_other = task_log(there, "orders/0"), task_log(other, "others/0")
+    log.debug("unseen")
+    try:
+        say_tasks_from({("orders", "rocketconnect.task"): logging.DEBUG, ("", "root"): logging.ERROR})
+        for each in (log, of_other, task_log(later, "orders/1")):
+            each.debug("seen")
+            each.info("always")
+    finally:
+        say_tasks_from({})
+    log.debug("unseen")
+    assert there.lines == later.lines == [("DEBUG", "seen"), ("INFO", "always")]
+    assert other.lines == [("INFO", "always")]

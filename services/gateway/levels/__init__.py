@@ -1,0 +1,1 @@
+"""The levels of loggers of all processes: asked and set from here."""
