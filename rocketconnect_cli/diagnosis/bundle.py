@@ -14,6 +14,7 @@ from typing import Any
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.diagnosis.hiding import Hider
+from rocketconnect_sdk.wording.counts import counted
 
 MEMBER_BYTES = 1 << 20
 """Of a longer file the first part is kept, of a log the last."""
@@ -128,8 +129,10 @@ def _kept(text: str, name: str, *, newest: bool) -> str:
         return text
     left_out = len(text) - MEMBER_BYTES
     if newest:
-        return f"... {left_out} characters before this were left out of {name}\n" + text[-MEMBER_BYTES:].partition("\n")[2]
-    return text[:MEMBER_BYTES] + f"\n... {left_out} characters behind this were left out of {name}\n"
+        return (
+            f"... {counted(left_out, 'character')} before this were left out of {name}\n" + text[-MEMBER_BYTES:].partition("\n")[2]
+        )
+    return text[:MEMBER_BYTES] + f"\n... {counted(left_out, 'character')} behind this were left out of {name}\n"
 
 
 def _unwritable(file: Path, error: OSError) -> ApiError:
