@@ -91,6 +91,8 @@ TABLE = {
     "keystore.v1.KeystoreService/MoveSecrets": Row(SERVICES, GIVEN),
     "keystore.v1.KeystoreService/ReadSealedSecret": Row(EXECUTORS),
     "keystore.v1.KeystoreService/SetSecret": Row(ORDERS),
+    "logging.v1.LoggingService/GetLogLevels": Row(LOOKS, WORKERS),
+    "logging.v1.LoggingService/SetLogLevel": Row(ORDERS, WORKERS),
     "position.v1.PositionService/AlterPositions": Row(ORDERS, STORED),
     "position.v1.PositionService/CommitPositions": Row(EXECUTORS),
     "position.v1.PositionService/ConfirmEpochs": Row(EXECUTORS),
