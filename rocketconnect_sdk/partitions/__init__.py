@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
-from importlib.util import find_spec
 from typing import ClassVar
 
 from rocketconnect_sdk.context import TaskContext
@@ -22,6 +21,7 @@ from rocketconnect_sdk.partitions.decoding import Decoder
 from rocketconnect_sdk.partitions.log import Bounds, Entries, Headers, Log, LogPartition, OutOfRange
 from rocketconnect_sdk.partitions.options import READING, is_registered, parse_start, skips_gaps
 from rocketconnect_sdk.partitions.task import PartitionTask, Share, listed, text_of
+from rocketconnect_sdk.plugins.packages import NeedsPackages
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.source import Edge, Plan, Source
 
@@ -38,17 +38,10 @@ __all__ = [
 ]
 
 
-class PartitionSource(Source):
-    """A source of a log, exactly once.
-
-    Class attributes:
-        extra: The extra of RocketConnect's wheel that has its packages; empty: it needs none beside those of executors.
-        packages: Those, as they are imported. `check` asks for them before it calls `look`.
-    """
+class PartitionSource(NeedsPackages, Source):
+    """A source of a log, exactly once. `check` asks for the packages that it needs before it calls `look`."""
 
     options: ClassVar[Sequence[Option]] = READING
-    extra: ClassVar[str] = ""
-    packages: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def connect(self, config: Config, context: TaskContext) -> Log:
@@ -69,8 +62,8 @@ class PartitionSource(Source):
         for key in ("value.format", "key.format"):
             if is_registered(config[key]) and not config["schema.registry.url"]:
                 yield Problem("schema.registry.url", "", f"is missing, and {key}={config[key]} needs it", "Name the registry.")
-        if missing := self._missing():
-            yield Problem("connector.class", self.name, missing, f"{self._fix}.")
+        if missing := self.lacks:
+            yield Problem("connector.class", self.name, missing, f"{self.packages_fix}.")
         else:
             yield from self.look(config)
 
@@ -126,18 +119,10 @@ class PartitionSource(Source):
         )
 
     def _connected(self, config: Config, context: TaskContext | None = None) -> Log:
-        if missing := self._missing():
-            msg = f"{self.name} {missing}. {self._fix}"
+        if missing := self.lacks:
+            msg = f"{self.name} {missing}. {self.packages_fix}"
             raise PermanentError(msg)
         return self.connect(config, context or TaskContext())
-
-    def _missing(self) -> str:
-        lacking = [name for name in self.packages if find_spec(name) is None]
-        return f"needs {' and '.join(lacking)}, which this executor does not have" if lacking else ""
-
-    @property
-    def _fix(self) -> str:
-        return f"Install it where the executors run: pip install 'rocketconnect[{self.extra}]'"
 
 
 def _begins(

@@ -11,7 +11,6 @@ A record becomes operations (put, delete, append) where it is; the task writes t
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
 from itertools import accumulate
 from types import MappingProxyType
 from typing import ClassVar, TypeVar
@@ -20,6 +19,7 @@ from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROW
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.plugins.packages import NeedsPackages
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, Receipt, RecordSink, RecordSinkTask, SinkCommit, SinkWriter
@@ -61,30 +61,26 @@ _TRIES = 5
 T = TypeVar("T")
 
 
-class WriteSink(RecordSink):
+class WriteSink(NeedsPackages, RecordSink):
     """A sink that writes keys, documents or messages over a connection.
 
     Its guarantee is EXACTLY_ONCE where `connect` gives a TransactionalConnection, IDEMPOTENT where all records have keys, and
-    AT_LEAST_ONCE where some are appended.
+    AT_LEAST_ONCE where some are appended. `check` asks for the packages that it needs before it calls `look`.
 
     Class attributes:
         request_rows: So many operations go into one write at most, fewer where Connection.fits says so. A transaction has all of
             a batch.
-        extra: The extra of RocketConnect's wheel that has its packages; empty: it needs none beside those of executors.
-        packages: Those, as they are imported. `check` asks for them before it calls `look`.
     """
 
     options: ClassVar[Sequence[Option]] = FLUSHES
     defaults: ClassVar[Mapping[str, str]] = MappingProxyType({"engine": "native"})
     request_rows: ClassVar[int] = 1_000
-    extra: ClassVar[str] = ""
-    packages: ClassVar[Sequence[str]] = ()
     wants_headers = True
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        if missing := self._missing():
-            yield Problem("connector.class", self.name, missing, f"{self._fix}.")
+        if missing := self.lacks:
+            yield Problem("connector.class", self.name, missing, f"{self.packages_fix}.")
         else:
             yield from self.look(config)
 
@@ -108,8 +104,8 @@ class WriteSink(RecordSink):
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "WriteTask":
         """See RecordSink."""
         del task
-        if missing := self._missing():
-            msg = f"{self.name} {missing}. {self._fix}"
+        if missing := self.lacks:
+            msg = f"{self.name} {missing}. {self.packages_fix}"
             raise PermanentError(msg)
         return WriteTask(
             lambda: self.connect(config, context),
@@ -118,14 +114,6 @@ class WriteSink(RecordSink):
             self.flush_policy(config),
             self.request_rows,
         )
-
-    def _missing(self) -> str:
-        lacking = [name for name in self.packages if find_spec(name) is None]
-        return f"needs {' and '.join(lacking)}, which this executor does not have" if lacking else ""
-
-    @property
-    def _fix(self) -> str:
-        return f"Install it where the executors run: pip install 'rocketconnect[{self.extra}]'"
 
 
 @dataclass(frozen=True, slots=True)
