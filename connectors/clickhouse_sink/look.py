@@ -17,7 +17,7 @@ from rocketconnect_sdk.evolution.held import columns_problem
 from rocketconnect_sdk.evolution.held import rows_problems as held
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.targets.changes import row_schema
+from rocketconnect_sdk.targets.envelopes import row_schema
 from rocketconnect_sdk.targets.fitted import keyed
 
 _POLICY = POLICY.key

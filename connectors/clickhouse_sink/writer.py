@@ -20,7 +20,8 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.sink import Receipt, SinkWriter
 from rocketconnect_sdk.spark.types import to_spark
-from rocketconnect_sdk.targets.changes import read_changes, row_schema
+from rocketconnect_sdk.targets.changes import read_changes
+from rocketconnect_sdk.targets.envelopes import row_schema
 from rocketconnect_sdk.targets.fitted import keyed
 from rocketconnect_sdk.targets.objects import Objects, read_values
 from rocketconnect_sdk.targets.rows import Rows as Told

@@ -26,7 +26,8 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.sink import Receipt, SinkWriter
 from rocketconnect_sdk.spark.types import to_spark
-from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes, row_schema
+from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes
+from rocketconnect_sdk.targets.envelopes import row_schema
 from rocketconnect_sdk.targets.fitted import NO_VALUES, keyed, keys_gone, moved, only, rows_written
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.merging import Merge, merge_of

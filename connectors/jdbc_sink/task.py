@@ -21,14 +21,8 @@ from rocketconnect_sdk.evolution import OtherColumns
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.batch import UNCHANGED, Batch, batch_of
-from rocketconnect_sdk.targets.changes import (
-    Changes,
-    by_key,
-    by_value,
-    read_changes,
-    row_schema,
-    tables_of,
-)
+from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes, tables_of
+from rocketconnect_sdk.targets.envelopes import row_schema
 from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keys_gone, moved, only, rows_written
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.objects import Objects, origins_of, read_values

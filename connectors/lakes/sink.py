@@ -127,7 +127,7 @@ class LakeSink(DataFrameSink):
 
     def _table_rows_problems(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         from connectors.file_sink.mixing import topics_problems
-        from rocketconnect_sdk.targets.changes import row_schema
+        from rocketconnect_sdk.targets.envelopes import row_schema
         from rocketconnect_sdk.targets.fitted import spared
 
         yield from topics_problems(config, rows, "table")

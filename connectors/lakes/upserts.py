@@ -19,7 +19,8 @@ from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.batch import UNCHANGED, Batch, batch_of
-from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes, row_schema
+from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes
+from rocketconnect_sdk.targets.envelopes import row_schema
 from rocketconnect_sdk.targets.fitted import NO_VALUES, fit_rows, keyed, keys_gone, moved, only, rows_written, spared
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.merging import Merge, merge_of

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from rocketconnect_sdk.evolution import nullable
 from rocketconnect_sdk.schema import Schema, Type
-from rocketconnect_sdk.targets.envelopes import ENVELOPE, NO_DELETION
+from rocketconnect_sdk.targets.envelopes import NO_DELETION, is_envelope, row_schema
 from rocketconnect_sdk.targets.rows import Rows
 
 _WRITES = ("c", "u", "r")
@@ -75,21 +75,6 @@ class Step:
     deletes: Sequence[int]
     unchanged: tuple[str, ...]
     moves: bool = False
-
-
-def row_schema(schema: Schema) -> Schema | None:
-    """The schema of the rows of values: of a change envelope that of `after`; None: they are no rows."""
-    if schema.type is not Type.STRUCT:
-        return None
-    fields = {each.name: each.schema for each in schema.fields}
-    if not is_envelope(schema):
-        return schema
-    return fields["after"] if fields["after"].type is Type.STRUCT else None
-
-
-def is_envelope(schema: Schema) -> bool:
-    """Whether values are change envelopes: those of rocketconnect_sdk.changes and of Debezium."""
-    return {each.name for each in schema.fields} >= ENVELOPE
 
 
 def tables_of(values: pa.StructArray, schema: Schema) -> list[dict[str, str]]:

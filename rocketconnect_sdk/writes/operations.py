@@ -8,8 +8,8 @@ from typing import Any
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import plainly, text_line
 from rocketconnect_sdk.record import NO_HEADERS, SinkBatch
-from rocketconnect_sdk.schema import Schema, Type
-from rocketconnect_sdk.targets.envelopes import ENVELOPE, NO_DELETION
+from rocketconnect_sdk.schema import Schema
+from rocketconnect_sdk.targets.envelopes import ENVELOPE, NO_DELETION, row_schema
 from rocketconnect_sdk.writes.templates import Template, Told, as_text, named
 
 
@@ -113,10 +113,8 @@ def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Oper
 
 def schemas_of(batch: SinkBatch, operations: Sequence[Operation]) -> dict[str, Schema]:
     """By target the schema of the rows that are put or appended there, where there is one: of changes that of their rows."""
-    schema = batch.schema
-    if schema is not None and {each.name for each in schema.fields} >= ENVELOPE:
-        schema = next(each.schema for each in schema.fields if each.name == "after")
-    if schema is None or schema.type is not Type.STRUCT:
+    schema = None if batch.schema is None else row_schema(batch.schema)
+    if schema is None:
         return {}
     return {operation.target: schema for operation in operations if operation.op is not Op.DELETE}
 
