@@ -247,7 +247,9 @@ def test_tables_of_format_version_1_and_files_without_numbers_are_refused(tmp_pa
         Reader(lake).run()
 
 
-def test_a_sample_has_the_rows_and_what_is_left_is_told_in_bytes(lake: Lake) -> None:
+def test_a_sample_has_the_rows_and_what_is_left_is_told_in_bytes(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A machine with other work may not come to the end of the table in the time that a poll takes for it; what is left is not known then.
+    monkeypatch.setattr("connectors.lakes.reading.task._LOOK_SECONDS", 60)
     lake.write(numbered(1))
     reader = Reader(lake, key_columns="id")
     batch = reader.source.sample(reader.config)
