@@ -67,17 +67,19 @@ round for three intervals there are none. Of topics, of groups in topics and of 
 (`ROCKETCONNECT_ROCKETMQ_MOST`) have series, topics of users first; `rocketconnect_rocketmq_left_out` says how many have not.
 Of 400 topics and 200 groups in them a round takes 3 s, and a third of a second of a processor.
 
-Brokers do not tell of their Java's memory and garbage. Of brokers of your own
-[Prometheus' JMX exporter](https://github.com/prometheus/jmx_exporter) does, an agent within the broker:
+Brokers do not tell of their Java's memory and garbage. [Prometheus' JMX exporter](https://github.com/prometheus/jmx_exporter)
+does, an agent within their process. `rocketconnect up --watch` gives its own name server and broker one, and asks it. To a broker
+of your own you give it so:
 
 ```sh
 printf 'rules: []\\nexcludeObjectNames: ["*:*"]\\n' > jmx.yaml
 JAVA_OPT_EXT="-javaagent:jmx_prometheus_javaagent-1.0.1.jar=9404:jmx.yaml" sh bin/mqbroker -n namesrv:9876
 ```
 
-Port 9404 then has `jvm_memory_used_bytes`, `jvm_gc_collection_seconds` and `process_resident_memory_bytes`, in 11 kB. On a broker
-as `up` starts it the agent took half a second to a second of a processor at the start, 10 to 30 MiB, and 30 ms for a scrape on a
-busy machine. `up` has no option to give its own broker an agent.
+Port 9404 then has `jvm_memory_used_bytes`, `jvm_memory_max_bytes` and `jvm_gc_collection_seconds`, in 11 kB. Name the
+job that scrapes it `rocketmq-java`, with a label `process`: the panels `Heaps of Java` and `Garbage of Java` and the
+alert `RocketConnectBrokerHeapLow` ask for that. The agent takes half a second to a second of a processor at the start,
+10 to 30 MiB, and 30 ms for a scrape on a busy machine.
 
 """
 _THEIRS = """

@@ -15,6 +15,8 @@ from connectors.delta_sink.needs import DELTA, DELTA_VERSION
 from connectors.hudi_sink.needs import HUDI, HUDI_VERSION, PARQUET_VERSION
 from connectors.iceberg_sink.needs import ICEBERG, ICEBERG_VERSION, POSTGRESQL_VERSION
 from rocketconnect_cli.embedded import rocketmq_jars
+from rocketconnect_cli.embedded.java_agent import JMX_EXPORTER
+from rocketconnect_cli.embedded.java_agent import VERSION as JMX_EXPORTER_VERSION
 from rocketconnect_kit.java import ivy, jars
 from rocketconnect_kit.java.find import find_java
 from tests.servers import iceberg_rest
@@ -89,6 +91,12 @@ SETS = {
             f"org.apache.rocketmq:{name}:{rocketmq_jars.ROCKETMQ_VERSION}"
             for name in ("rocketmq-namesrv", "rocketmq-proxy", "rocketmq-tools")
         ],
+    ),
+    "jmx-exporter": Pinned(
+        JMX_EXPORTER.title,
+        Path(str(JMX_EXPORTER.listing)),
+        [f"io.prometheus.jmx:jmx_prometheus_javaagent:{JMX_EXPORTER_VERSION}"],
+        alone=True,
     ),
     "kafka": _of(
         KAFKA,

@@ -15,20 +15,21 @@ import httpx
 import typer
 
 from rocketconnect_cli.api import Exit
-from rocketconnect_cli.embedded import ports, probe
+from rocketconnect_cli.embedded import probe
 from rocketconnect_cli.embedded.data_directory import DataDirectory
 from rocketconnect_cli.embedded.download import show_download
 from rocketconnect_cli.embedded.errors import EmbeddedRocketMQError
+from rocketconnect_cli.embedded.java_agent import JMX_EXPORTER
 from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRocketMQ
 from rocketconnect_cli.embedded.spark import prepare_spark
 from rocketconnect_cli.extras import advice
-from rocketconnect_cli.instance import topology, watching
+from rocketconnect_cli.instance import choosing, topology, watching
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.supervisor import Supervisor
 from rocketconnect_cli.output import Output, OutputOption, err
 from rocketconnect_kit.access.roles import Role
 from rocketconnect_kit.access.tokens import line, new_token
-from rocketconnect_kit.java.errors import JavaError
+from rocketconnect_kit.java.errors import JarsUnavailable, JavaError
 from rocketconnect_kit.java.find import find_java
 from rocketconnect_kit.settings import is_loopback
 from rocketconnect_kit.tethered import tethered
@@ -172,9 +173,11 @@ class _Instance:
 
     def _run(self, output: Output, directory: DataDirectory) -> int:
         kept = directory.kept_ports()
-        chosen = self._choose_ports(kept)
+        rest, metrics, executors = self._wanted
+        chosen = choosing.choose(rest, metrics, executors, self._inner, kept)
         if self._wants_watch and (program := watching.find()) is not None:
-            self._watch = watching.Watch.choose(program, chosen, self._inner.values(), kept)
+            agent = self._asked_of_java()
+            self._watch = watching.Watch.choose(program, chosen, self._inner.values(), kept, agent)
         # Prometheus has its address in a file, people and programs have those of REST and of services in theirs.
         own = self._watch.kept if self._watch is not None else {}
         directory.keep_ports({**chosen.kept, **own})
@@ -229,35 +232,15 @@ class _Instance:
             raise RuntimeError(msg)
         return self._rocketmq
 
-    def _choose_ports(self, kept: Mapping[str, int]) -> topology.Ports:
-        rest, metrics, executors = self._wanted
-        wanted = [("REST", rest, "--rest-port"), ("metrics", metrics, "--metrics-port")]
-        # RocketMQ's own are looked at where it is prepared: it needs some beside them.
-        wanted += [(name, port, "--port") for name, port in self._inner.items() if name not in (NAME_SERVER, BROKER)]
-        for what, port, option in wanted:
-            if port and not ports.is_free(port):
-                msg = f"port {port} for {what} is in use: stop what listens there, or give another with {option} (0: any free one)"
-                raise StartFailed(msg)
-        taken: set[int] = {0, rest, metrics, *self._inner.values()}
-
-        def free() -> int:
-            while (port := ports.choose()) in taken:
-                pass
-            taken.add(port)
-            return port
-
-        def settled(name: str, given: int) -> int:
-            last = kept.get(name, 0)
-            if given or last in taken:  # 0, when there was no last time
-                return given or free()
-            taken.add(port := ports.settle(name, 0, last, (0,), taken))
-            return port
-
-        rest, metrics = settled("rest", rest), settled("metrics", metrics)
-        stores = {kind: settled(kind, self._inner.get(kind, 0)) for kind in topology.STORES}
-        names = (f"executor-{number}" for number in range(1, executors + 1))
-        workers = tuple(settled(name, self._inner.get(name, 0)) for name in names)
-        return topology.Ports(rest, metrics, stores, workers)
+    def _asked_of_java(self) -> Path | None:
+        """The folder with what has the Java of RocketMQ tell of its memory; None: it is not watched, or can't be."""
+        if self._namesrv:
+            return None
+        try:
+            return show_download(err, JMX_EXPORTER)
+        except JarsUnavailable as error:
+            err.print(f"Nothing watches the memory of RocketMQ's Java: {error}", style="yellow", markup=False)
+        return None
 
     def _embedded_rocketmq(self, others: topology.Ports) -> list[Process]:
         own = () if self._watch is None else (self._watch.port, *self._watch.metrics.values())
@@ -267,6 +250,7 @@ class _Instance:
             name_server_port=self._inner.get(NAME_SERVER, 0),
             broker_port=self._inner.get(BROKER, 0),
             promised_ports={others.rest, others.metrics, *others.stores.values(), *others.executors, *own},
+            agent=None if self._watch is None else self._watch.agent,
         )
         rocketmq.prepare()
         self._rocketmq = rocketmq

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from rocketconnect_cli.embedded import ports, probe, settings
+from rocketconnect_cli.embedded import java_agent, ports, probe, settings
 from rocketconnect_cli.embedded.data_directory import DataDirectory
 from rocketconnect_cli.embedded.errors import StartFailed
+from rocketconnect_cli.embedded.java_agent import JavaAgent
 from rocketconnect_cli.embedded.rocketmq_jars import rocketmq_jars
 from rocketconnect_kit.java.find import find_java
 from rocketconnect_kit.tethered import tethered
@@ -25,6 +26,7 @@ _POLL_SECONDS = 0.05
 _LOG_TAIL_LINES = 15
 _REGISTRATION_SECONDS = 1.0
 _PORT_TAKEN = "Address already in use"
+_OF_AGENT = "jmx-exporter.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +63,13 @@ class EmbeddedRocketMQ:
         system_properties: Mapping[str, str] | None = None,
         name_server_heap: str = "256m",
         broker_heap: str = "1g",
+        agent: JavaAgent | None = None,
     ) -> None:
         """Touch nothing yet. Port 0 means a free one; no `jars`: the user's cache, filled first when it is empty.
 
         Promised ports are left to others, who need not listen yet.
         `broker_settings` are RocketMQ's own (its broker.conf), `system_properties` Java's for both processes
-        (RocketMQ's TLS is set by them); both win over those of settings.py.
+        (RocketMQ's TLS is set by them); both win over those of settings.py. The agent is for those that its ports name.
         """
         self._directory = DataDirectory(data_dir.absolute())
         self._wanted_name_server_port = name_server_port
@@ -77,6 +80,7 @@ class EmbeddedRocketMQ:
         self._system_properties = dict(system_properties or {})
         self._name_server_heap = name_server_heap
         self._broker_heap = broker_heap
+        self._agent = agent
         self._prepared: _Prepared | None = None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._ask_at: float | None = None
@@ -252,6 +256,8 @@ class EmbeddedRocketMQ:
         broker = settings.broker_settings(known.broker_port, self.name_server, self.data_dir)
         self._directory.write(f"{NAME_SERVER}.conf", settings.properties(name_server))
         self._directory.write(f"{BROKER}.conf", settings.properties({**broker, **self._broker_settings}))
+        if self._agent is not None:
+            self._directory.write(_OF_AGENT, java_agent.CONFIGURATION)
 
     def _java(self, name: str, flags: list[str], main: str) -> list[str]:
         home = self.data_dir / name
@@ -262,7 +268,8 @@ class EmbeddedRocketMQ:
         system = {"user.home": str(home), "java.io.tmpdir": str(temporary), **settings.SYSTEM_PROPERTIES, **self._system_properties}
         properties = [f"-D{key}={value}" for key, value in system.items()]
         class_path = ["-cp", f"{self._known.jars}/*"]
-        return [str(self._known.java), *flags, *properties, *class_path, main, "-c", f"{home}.conf"]
+        agent = self._agent.flags(name, self.data_dir / _OF_AGENT) if self._agent is not None else []
+        return [str(self._known.java), *flags, *agent, *properties, *class_path, main, "-c", f"{home}.conf"]
 
     def _spawn(self, name: str, command: list[str]) -> None:
         with self._directory.log_file(name).open("wb") as log:

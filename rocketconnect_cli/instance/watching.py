@@ -10,6 +10,8 @@ from typing import Any
 import yaml
 
 from rocketconnect_cli.embedded import ports, probe
+from rocketconnect_cli.embedded.java_agent import JavaAgent
+from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.topology import STORES, Ports, Service
 from rocketconnect_kit.tethered import tethered
@@ -24,6 +26,8 @@ MISSING = (
 )
 _KEEP = ("--storage.tsdb.retention.time=15d", "--storage.tsdb.retention.size=1GB")
 _EXEMPLARS = "--enable-feature=exemplar-storage"
+OF_JAVA = (NAME_SERVER, BROKER)
+JAVA_JOB = "rocketmq-java"
 _METRICS_OF = "metrics of "
 _JOBS = ("rocketconnect", "rocketconnect-services")
 _IN_WHEEL = Path(__file__).parent / "prometheus"
@@ -37,10 +41,12 @@ class Watched:
     Attributes:
         exporter: Where the exporter's metrics are, "host:port".
         services: Of each process of a service its kind and where its own metrics are.
+        java: The names of processes of RocketMQ, and where their Java tells of itself.
     """
 
     exporter: str
     services: Sequence[tuple[str, str]]
+    java: Sequence[tuple[str, str]] = ()
 
 
 def watched(services: Sequence[Service], reachable: str, metrics: Mapping[str, int]) -> Watched:
@@ -49,7 +55,7 @@ def watched(services: Sequence[Service], reachable: str, metrics: Mapping[str, i
     Args:
         services: Its processes.
         reachable: Where this machine reaches REST, and the exporter.
-        metrics: The ports of their own metrics, by their names.
+        metrics: The ports of their own metrics, and of those of RocketMQ's Java, by their names.
     """
     hosts = {"gateway": reachable}
     exporter = next(service.port for service in services if service.kind == "exporter")
@@ -58,7 +64,8 @@ def watched(services: Sequence[Service], reachable: str, metrics: Mapping[str, i
         for service in services
         if service.name in metrics
     ]
-    return Watched(f"{reachable}:{exporter}", asked)
+    java = tuple((name, f"127.0.0.1:{metrics[name]}") for name in OF_JAVA if name in metrics)
+    return Watched(f"{reachable}:{exporter}", asked, java)
 
 
 def find() -> str | None:
@@ -73,6 +80,9 @@ def configuration(given: Mapping[str, Any], watched: Watched) -> dict[str, Any]:
         _JOBS[1]: [{"targets": [address], "labels": {"service": kind}} for kind, address in watched.services],
     }
     jobs = [{**job, "static_configs": own[job["job_name"]]} for job in given["scrape_configs"]]
+    if watched.java:
+        of_java = [{"targets": [address], "labels": {"process": name}} for name, address in watched.java]
+        jobs.append({"job_name": JAVA_JOB, "static_configs": of_java})
     # Who has just started it waits for numbers.
     pace = {"scrape_interval": "5s", "evaluation_interval": "5s"}
     return {"global": {**given["global"], **pace}, "rule_files": given["rule_files"], "scrape_configs": jobs}
@@ -111,15 +121,19 @@ class Watch:
     Attributes:
         program: Its path.
         port: Where it answers on this machine.
-        metrics: Where the services have metrics of their own, by their names.
+        metrics: Where the services have metrics of their own, and RocketMQ's Java, by their names.
+        agent: What RocketMQ's Java has them from; None: it has none.
     """
 
     program: str
     port: int
     metrics: Mapping[str, int]
+    agent: JavaAgent | None = None
 
     @classmethod
-    def choose(cls, program: str, others: Ports, taken: Collection[int], kept: Mapping[str, int]) -> "Watch":
+    def choose(
+        cls, program: str, others: Ports, taken: Collection[int], kept: Mapping[str, int], java: Path | None = None
+    ) -> "Watch":
         """One on free ports: those of the last time, where they are free, as Prometheus takes another port for another process.
 
         Args:
@@ -127,6 +141,7 @@ class Watch:
             others: The ports of the instance.
             taken: Further ports that are promised.
             kept: The ports of the last time, see `kept`.
+            java: The folder with what RocketMQ's Java has metrics from; None: it has none.
         """
         promised = {others.rest, others.metrics, *others.stores.values(), *others.executors, *taken}
 
@@ -134,8 +149,13 @@ class Watch:
             promised.add(port := ports.settle(name, 0, kept.get(name, 0), (0,), promised))
             return port
 
-        names = (*STORES, *(f"executor-{number}" for number in range(1, len(others.executors) + 1)), "gateway")
-        return cls(program, settle(NAME), {name: settle(_METRICS_OF + name) for name in names})
+        executors = (f"executor-{number}" for number in range(1, len(others.executors) + 1))
+        port = settle(NAME)
+        metrics = {name: settle(_METRICS_OF + name) for name in (*STORES, *executors, "gateway")}
+        if java is None:
+            return cls(program, port, metrics)
+        of_java = {name: settle(_METRICS_OF + name) for name in OF_JAVA}
+        return cls(program, port, metrics | of_java, JavaAgent(java, of_java))
 
     @property
     def kept(self) -> dict[str, int]:

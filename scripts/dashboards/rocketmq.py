@@ -4,6 +4,8 @@ from scripts.dashboards.panels import Page, Query, lines, listed, number
 
 UID = "rocketconnect-rocketmq"
 _STATE = "rocketmq_brokeruntime"
+_JAVA = '{job="rocketmq-java"}'
+_HEAP = '{job="rocketmq-java", area="heap"}'
 _SLOW = " + ".join(
     f"sum({_STATE}_pmdt_{span})" for span in ("200to500ms", "500to1s", "1to2s", "2to3s", "3to4s", "4to5s", "5to10s", "10stomore")
 )
@@ -167,6 +169,21 @@ def page() -> Page:
                         "How much is in memory alone?",
                         Query(f"{_STATE}_remain_howmanydata_toflush", "{{brokerIP}}"),
                         unit="bytes",
+                    ),
+                    lines(
+                        "Heaps of Java",
+                        "How full is the heap of each Java that tells of itself?",
+                        Query(f"jvm_memory_used_bytes{_HEAP} / jvm_memory_max_bytes{_HEAP}", "{{process}} {{instance}}"),
+                        unit="percentunit",
+                    ),
+                    lines(
+                        "Garbage of Java",
+                        "Which of them spends its time on collecting garbage?",
+                        Query(
+                            f"sum without (gc) (rate(jvm_gc_collection_seconds_sum{_JAVA}[5m]))",
+                            "{{process}} {{instance}}",
+                        ),
+                        unit="percentunit",
                     ),
                 ],
             ),

@@ -21,6 +21,7 @@ from rocketconnect_cli.states import counter, get_state, wait_for, whole
 from rocketconnect_kit.tethered import tethered
 from rocketmq_remoting import Client
 from tests import free_ports
+from tests.deploy.asked import queries
 from tests.ended import ended
 from tests.shared_rocketmq import RocketMQ
 
@@ -192,6 +193,22 @@ def test_a_prometheus_watches_it_with_the_rules_keeps_its_data_and_ends_with_it(
         assert up.end(signal.SIGINT)[:2] == (0, [])
         assert (tmp_path / "data/prometheus/data").is_dir()
     assert json.loads((tmp_path / "data/ports.json").read_text())["prometheus"] == int(ready["prometheus"].rpartition(":")[2])
+
+
+@pytest.mark.slow
+def test_the_java_of_its_own_rocketmq_is_watched(tmp_path: Path, start: Start) -> None:
+    up = start(tmp_path / "data with space", "--rest-port", "0", "--watch")
+    address = up.ready()["prometheus"]
+
+    def ask(query: str) -> list[Any]:
+        answer = httpx.get(f"{address}/api/v1/query", params={"query": query}, timeout=10).raise_for_status()
+        found: list[Any] = answer.json()["data"]["result"]
+        return found
+
+    (heaps, garbage) = (each.expr for each in queries() if "rocketmq-java" in each.expr)
+    wait_until(lambda: len(ask(heaps)) == len(ask(garbage)) == 2, 90)
+    assert {each["metric"]["process"] for each in ask(heaps) if 0 < float(each["value"][1]) < 1} == {"name-server", "broker"}
+    assert up.end(signal.SIGINT)[:2] == (0, [])
 
 
 @pytest.mark.slow

@@ -248,7 +248,7 @@ def test_tables_of_format_version_1_and_files_without_numbers_are_refused(tmp_pa
 
 
 def test_a_sample_has_the_rows_and_what_is_left_is_told_in_bytes(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A machine with other work may not come to the end of the table in the time that a poll takes for it; what is left is not known then.
+    # Where a poll does not come to the end of the table in its time, as beside other work, what is left is not known.
     monkeypatch.setattr("connectors.lakes.reading.task._LOOK_SECONDS", 60)
     lake.write(numbered(1))
     reader = Reader(lake, key_columns="id")

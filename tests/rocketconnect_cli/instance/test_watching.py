@@ -56,6 +56,21 @@ def test_prometheus_takes_the_configuration_with_all_rules_whatever_the_folder_i
     assert [job["job_name"] for job in written["scrape_configs"]] == ["rocketconnect", "rocketconnect-services"]
 
 
+def test_the_java_of_rocketmq_is_asked_where_its_agent_answers(tmp_path: Path) -> None:
+    chosen = watching.Watch.choose("/p", PORTS, [6], {}, tmp_path)
+    assert chosen.agent is not None
+    services = topology.services(PORTS, data=tmp_path, name_server="n:1", metrics=chosen.metrics)
+    watching.prepare(tmp_path, watching.watched(services, "127.0.0.1", chosen.metrics))
+    job = yaml.safe_load((tmp_path / "prometheus.yml").read_text())["scrape_configs"][-1]
+    asked = {each["labels"]["process"]: each["targets"] for each in job["static_configs"]}
+    assert job["job_name"] == "rocketmq-java"
+    assert asked == {name: [f"127.0.0.1:{chosen.agent.ports[name]}"] for name in ("name-server", "broker")}
+    ask = ["promtool", "check", "config", "prometheus.yml"]
+    subprocess.run(ask, cwd=tmp_path, capture_output=True, timeout=60, check=True)
+    # They keep their ports, too.
+    assert watching.Watch.choose("/p", PORTS, [6], chosen.kept, tmp_path) == chosen
+
+
 def test_prometheus_listens_on_this_machine_alone_and_keeps_its_data_in_its_folder() -> None:
     own = ["/p", "--config.file=prometheus.yml", "--storage.tsdb.path=data", "--web.listen-address=127.0.0.1:7"]
     assert list(watching.command("/p", 7))[:4] == own
