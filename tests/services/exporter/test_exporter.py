@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import urllib.request
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.cluster.v1.cluster_service_pb2_grpc import ClusterServiceServicer, add_ClusterServiceServicer_to_server
 from rocketconnect.connector.v1 import connector_pb2 as c
@@ -30,6 +32,8 @@ class States(StateServiceServicer):
     names: list[str] = field(default_factory=lambda: ["a", "b", "c"])
     asked: int = 0
     delay: float = 0
+    page: int = 1
+    partition: str = '/data/"in"\n\\.txt'
 
     async def ListConnectorStates(self, request: s.ListConnectorStatesRequest, context: Any) -> s.ListConnectorStatesResponse:
         self.asked += 1
@@ -41,13 +45,14 @@ class States(StateServiceServicer):
             batch_bounds=[0.1],
             batch_buckets=[1],
             lags=[s.QueueLag(queue='t/"b"/0', messages=1)],
-            source_positions=[s.SourcePosition(partition='/data/"in"\n\\.txt', offset=5)],
+            source_positions=[s.SourcePosition(partition=self.partition, offset=5)],
         )
         task = s.TaskState(task=0, state=c.STATE_RUNNING, worker_id="w", metrics=metrics)
         states = [
-            s.ConnectorState(connector=name, state=c.STATE_RUNNING, type=c.CONNECTOR_TYPE_SOURCE, tasks=[task]) for name in page[:1]
+            s.ConnectorState(connector=name, state=c.STATE_RUNNING, type=c.CONNECTOR_TYPE_SOURCE, tasks=[task])
+            for name in page[: self.page]
         ]
-        return s.ListConnectorStatesResponse(states=states, next_page_token=page[0] if len(page) > 1 else "")
+        return s.ListConnectorStatesResponse(states=states, next_page_token=page[self.page - 1] if len(page) > self.page else "")
 
 
 class Cluster(ClusterServiceServicer):
@@ -126,6 +131,37 @@ async def test_promtool_finds_nothing_wrong(behind: tuple[States, dict[str, str]
         text = await scrape(address)
     checked = subprocess.run(["promtool", "check", "metrics"], input=text, text=True, capture_output=True, check=False)  # noqa: ASYNC221
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, "", "")
+
+
+async def test_a_thousand_connectors_with_long_names_are_shown_and_texts_of_users_stay_texts(
+    behind: tuple[States, dict[str, str]],
+) -> None:
+    states, addresses = behind
+    states.names = [f"{number:04}{'n' * 196}" for number in range(1000)]
+    states.page = 100
+    states.partition = '</script><script>alert("x")</script>\r\n\\n{a="b"} 1\n# HELP 行 \x00'
+    async with exporter(addresses) as address:
+        text = await scrape(address)
+    families = {family.name: family for family in text_string_to_metric_families(text)}
+    shown = families["rocketconnect_source_position"].samples
+    assert [sample.labels["connector"] for sample in shown] == states.names
+    assert {sample.labels["partition"] for sample in shown} == {states.partition}
+
+
+async def test_scrapes_that_are_broken_off_cost_the_next_one_nothing(behind: tuple[States, dict[str, str]]) -> None:
+    states, addresses = behind
+    states.names, states.page = [f"{number:04}{'n' * 196}" for number in range(200)], 100
+    async with exporter(addresses) as address:
+        host, _, port = address.partition(":")
+        for size in (0, 1, 100, 10_000) * 3:
+            with socket.create_connection((host, int(port)), 10) as broken:
+                # Closed with a reset, as a process that is killed does it.
+                broken.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                broken.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+                if size:
+                    await asyncio.to_thread(broken.recv, size)
+        text = await scrape(address)
+    assert text.count("rocketconnect_source_position{") == 200
 
 
 async def test_a_service_that_is_away_is_a_0_and_the_rest_is_there(behind: tuple[States, dict[str, str]]) -> None:
