@@ -32,8 +32,8 @@ demo-lake: setup ## Move the same rows into tables of Delta Lake and Iceberg, ch
 run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 	@$(VENV)/rocketconnect up
 
-# One more than cores: tests wait for servers a third of their time.
-PYTEST := $(VENV)/python -m pytest --numprocesses 3
+# More than cores: tests wait for servers half of their time.
+PYTEST := $(VENV)/python -m pytest --numprocesses 5
 # Types take longest of what is checked besides; tests wait for servers, and leave them the time.
 BESIDE := scripts/beside '$(MAKE) --no-print-directory types proto-check'
 
