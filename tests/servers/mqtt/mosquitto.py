@@ -76,9 +76,12 @@ class Mosquitto(Server):
     def client(self, name: str = "", **of: Any) -> Iterator[paho.Client]:
         """An independent client, of version 5, that is connected."""
         client = paho.Client(CallbackAPIVersion.VERSION2, name, protocol=paho.MQTTv5)
+        there = Event()
+        client.on_connect = lambda *_: there.set()
         client.connect("localhost", self.port, **of)
         client.loop_start()
         try:
+            assert there.wait(30), f"the broker at {self.port} does not take a client"
             yield client
         finally:
             client.disconnect()
