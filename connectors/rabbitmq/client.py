@@ -134,6 +134,8 @@ class Client:
     def end(self) -> None:
         """Says goodbye, and what was sent before is done first. Never raises, and takes some seconds at most."""
         connection, self._connection = self._connection, None
+        # Whatever has happened, it is ended in order if it can be.
+        self._fault = None
         if connection is not None:
             with suppress(ConnectorError, AMQPError):
                 if connection.is_open:
@@ -141,6 +143,7 @@ class Client:
                     self.turn(lambda: connection.is_closed, min(self.seconds, _END_SECONDS))
             if not connection.is_closed:
                 # Nothing else of pika ends a connection whose server hangs.
+                self._fault = None
                 connection._terminate_stream(TimeoutError())  # noqa: SLF001 - as above
                 with suppress(ConnectorError):
                     self.turn(lambda: connection.is_closed, _ABORT_SECONDS)

@@ -39,7 +39,7 @@ _BY_CLASS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], ty
     (
         (own.IncompatibleProtocolError, own.ProtocolVersionMismatch),
         RetriableError,
-        "what answers there is no server of AMQP 0-9-1. Correct the port or the scheme in `url`",
+        "what answers there is no server of AMQP 0-9-1{or_tls}. Correct the port or the scheme in `url`",
     ),
     (own.AMQPHeartbeatTimeout, SystemAway, "nothing is heard of the server any more"),
     ((opening.AMQPConnectorStackTimeout, TimeoutError), SystemAway, "the server does not answer within {seconds:g} s"),
@@ -83,9 +83,11 @@ def fault_of(error: BaseException, place: str, seconds: float) -> ConnectorError
     if (closed := _closed(cause)) is not None:
         return said(*closed, place)
     words = str(cause) or type(cause).__name__
+    # What a server says of certificates may be lost when it ends the connection at once.
+    or_tls = ", or does not take our certificate, or wants one" if place.startswith("amqps:") else ""
     for classes, kind, text in _BY_CLASS:
         if isinstance(cause, classes):
-            return kind(f"{place}: {text.format(words=words, seconds=seconds)}")
+            return kind(f"{place}: {text.format(words=words, seconds=seconds, or_tls=or_tls)}")
     return RetriableError(f"{place}: what the server has sent can't be read: {type(cause).__name__}: {words}")
 
 

@@ -66,12 +66,9 @@ class RabbitmqConnection(Connection):
     def write(self, operations: Sequence[Operation]) -> Mapping[int, str]:
         """See Connection. Tried again it goes on with what was not confirmed."""
         if self._begun != operations:
-            self._begun, self._refused, self._messages = operations, {}, {}
-            for index, operation in enumerate(operations):
-                try:
-                    self._messages[index] = self._made(operation)
-                except RecordError as error:
-                    self._refused[index] = str(error)
+            messages, refused = self._all_made(operations)
+            # Not before all are made: what is begun is gone on with.
+            self._begun, self._messages, self._refused = operations, messages, refused
             self._refuse_large()
         while self._messages:
             try:
@@ -95,6 +92,17 @@ class RabbitmqConnection(Connection):
         self._waiting = {}
         self._client.channel.add_on_return_callback(self._returned)
         self._client.call("confirm_delivery", ack_nack_callback=self._answered)
+
+    def _all_made(self, operations: Sequence[Operation]) -> tuple[dict[int, _Message], dict[int, str]]:
+        """By index the messages, and what is wrong with operations that have none."""
+        made: dict[int, _Message] = {}
+        refused: dict[int, str] = {}
+        for index, operation in enumerate(operations):
+            try:
+                made[index] = self._made(operation)
+            except RecordError as error:
+                refused[index] = str(error)
+        return made, refused
 
     def _made(self, operation: Operation) -> _Message:
         texts = {"routing key": operation.target, **operation.more}

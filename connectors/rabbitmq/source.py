@@ -3,9 +3,19 @@
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from connectors.rabbitmq.messages import KEYS, key_problem
-from connectors.rabbitmq.options import LONGEST, QUEUE_TYPE, SERVER, arguments_of, login_is_known, pairs_problem, server_problems
+from connectors.rabbitmq.options import (
+    LONGEST,
+    PORTS,
+    QUEUE_TYPE,
+    SERVER,
+    arguments_of,
+    login_is_known,
+    pairs_problem,
+    server_problems,
+)
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -85,8 +95,10 @@ class RabbitmqSource(QueueSource):
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """Its queues. See Source."""
+        parts = urlsplit(config["url"])
+        place = f"amqp://{parts.hostname}:{parts.port or PORTS[parts.scheme]}/{config['virtual.host']}"
         for name in config["queues"]:
-            yield Origin("queues", f"{config['url'].rstrip('/')}/{config['virtual.host']}", name)
+            yield Origin("queues", place, name)
 
     def subscribe(self, config: Config, share: Share, context: TaskContext) -> Subscription:
         """See QueueSource."""

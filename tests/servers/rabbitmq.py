@@ -13,7 +13,7 @@ from typing import Any
 import pika
 
 from tests import free_ports
-from tests.server_process import Server, ServerFailed
+from tests.server_process import Server, ServerFailed, takes_connections
 
 _PROGRAMS = Path("/usr/lib/rabbitmq/bin")
 MOST_BYTES = 1_000_000
@@ -81,6 +81,8 @@ class Rabbitmq(Server):
     def answers(self) -> bool:
         """See Server."""
         try:
+            if not takes_connections(self.port):
+                return False
             with self.channel():
                 return True
         except (pika.exceptions.AMQPError, OSError):

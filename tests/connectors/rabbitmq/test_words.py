@@ -178,6 +178,16 @@ def test_a_server_that_is_away_or_hangs_is_waited_for_and_what_is_none_is_told()
         task.start({})
 
 
+def test_a_queue_is_the_same_however_its_server_is_written() -> None:
+    source = RabbitmqSource()
+    places = {
+        (origin.place, origin.name)
+        for url in ("amqp://Rabbit", "amqp://rabbit:5672/")
+        for origin in source.origins(parse(source.options, {"url": url, "queues": "a,b"}))
+    }
+    assert places == {("amqp://rabbit:5672//", "a"), ("amqp://rabbit:5672//", "b")}
+
+
 @pytest.mark.parametrize(
     ("code", "text", "kind", "words"),
     [
