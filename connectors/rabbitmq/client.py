@@ -15,6 +15,7 @@ import pika
 from pika.adapters.select_connection import IOLoop, SelectConnection
 from pika.exceptions import AMQPError, ChannelClosedByClient, ConnectionClosedByClient
 
+from connectors.rabbitmq import fields
 from connectors.rabbitmq.faults import fault_of
 from connectors.rabbitmq.options import CHECK_SECONDS, PORTS, login_is_known
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem, RetriableError, SystemAway
@@ -26,6 +27,7 @@ _END_SECONDS = 2.0
 _ABORT_SECONDS = 1.0
 # What goes wrong is told by our errors, once.
 logging.getLogger("pika").setLevel(logging.CRITICAL)
+fields.install()
 
 
 class Client:

@@ -81,9 +81,6 @@ def _plain(value: object) -> object:
         return {as_text(name): _plain(each) for name, each in value.items()}
     if isinstance(value, list):
         return [_plain(each) for each in value]
-    if isinstance(value, int) and not isinstance(value, bool):
-        # The client has a class of its own for large ones.
-        return int(value)
     return as_text(value) if isinstance(value, bytes | datetime) else value
 
 

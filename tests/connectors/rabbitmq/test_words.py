@@ -1,6 +1,7 @@
 """What needs no server: headers and keys, what is told of options, of servers that are none, and of what servers say."""
 
 import socket
+import struct
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,6 +12,7 @@ from typing import Any
 import pika
 import pytest
 
+from connectors.rabbitmq import fields
 from connectors.rabbitmq.faults import MessageTooLarge, NotThere, said
 from connectors.rabbitmq.messages import received
 from connectors.rabbitmq.options import arguments_of
@@ -38,16 +40,16 @@ def message(body: bytes = b"x", key: str = "", form: str = "text", **properties:
 
 
 def test_properties_and_headers_of_all_types_are_texts() -> None:
-    large = pika.compat.long(1 << 40)
     found = message(
         headers={
             "trace": "t",
-            "number": large,
+            "number": 1 << 40,
             "yes": True,
             "none": None,
             "bytes": b"\xff\x00",
             "price": Decimal("1.50"),
-            "x-death": [{"count": large, "time": datetime(2026, 1, 2, tzinfo=UTC), "queue": "q ü"}],
+            "part": 3.75,
+            "x-death": [{"count": 1 << 40, "time": datetime(2026, 1, 2, tzinfo=UTC), "queue": "q ü"}],
         },
         message_id="m",
         correlation_id="c",
@@ -62,6 +64,7 @@ def test_properties_and_headers_of_all_types_are_texts() -> None:
         "yes": "true",
         "bytes": "ff00",
         "price": "1.50",
+        "part": "3.75",
         "x-death": '[{"count":1099511627776,"time":"2026-01-02T00:00:00Z","queue":"q ü"}]',
         "rabbitmq.queue": "q",
         "rabbitmq.exchange": "e",
@@ -74,6 +77,27 @@ def test_properties_and_headers_of_all_types_are_texts() -> None:
         "rabbitmq.content.type": "text/plain",
     }
     assert (found.timestamp_ms, found.redelivered, found.tag) == (1_700_000_000_000, True, 7)
+
+
+def test_numbers_and_times_of_a_table_are_read_as_they_are() -> None:
+    fields.install()
+    texts = {
+        b"d": struct.pack(">d", 3.75),
+        b"f": struct.pack(">f", 0.5),
+        b"l": struct.pack(">q", -(1 << 62)),
+        b"T": struct.pack(">Q", 1_700_000_000_000),
+        b"t": b"\x01",
+        b"V": b"",
+    }
+    inner = b"".join(b"\x01" + kind + kind + value for kind, value in texts.items())
+    table = b"\x01nF" + struct.pack(">I", len(inner)) + inner + b"\x01aA" + struct.pack(">I", 9) + b"d" + texts[b"d"]
+    found, end = pika.data.decode_table(struct.pack(">I", len(table)) + table, 0)
+    assert end == 4 + len(table)
+    assert found == {
+        "n": {"d": 3.75, "f": 0.5, "l": -(1 << 62), "T": 1_700_000_000_000, "t": True, "V": None},
+        "a": [3.75],
+    }
+    assert {type(each) for each in found["n"].values()} == {float, int, bool, type(None)}
 
 
 def test_a_time_beyond_the_calendar_is_a_header_alone() -> None:
