@@ -1,19 +1,16 @@
 """What a message of MQTT becomes, and how its topic names others. Pure."""
 
 import re
-from collections.abc import Callable, Mapping
-from hashlib import sha256
+from collections.abc import Callable
 
 from connectors.mqtt import packets
 from connectors.mqtt.packets import Publish
 from rocketconnect_sdk.changes.topics import fitted
 from rocketconnect_sdk.queues import Received
-from rocketconnect_sdk.record import Rejected
-from rocketconnect_sdk.wording.counts import counted
+from rocketconnect_sdk.queues.values import rejected, too_large
 
 LEVELS = "${topic} stands for the topic of MQTT, ${1} for its first level, ${2} for its second one"
 _PLACE = re.compile(r"\$\{([^}]*)\}")
-_FIRST_PART = 4096
 _LONGEST_TOPIC = 127
 
 
@@ -87,14 +84,12 @@ def received(
     length, digest = large or (len(message.payload), "")
     made: object
     if length > most_bytes:
-        made = _rejected(
-            message, length, digest, "RecordTooLarge", f"it has {counted(length, 'byte')}, and a message {most_bytes:,}"
-        )
+        made = rejected(message.payload, *too_large(length, most_bytes), length, digest)
     else:
         try:
             made = value(message.payload)
         except ValueError as error:
-            made = _rejected(message, length, digest, "InvalidPayload", f"the message of {message.topic} {error}")
+            made = rejected(message.payload, "InvalidPayload", f"the message of {message.topic} {error}")
     return Received(
         (message.number, message.qos) if message.qos else None,
         made,
@@ -104,31 +99,3 @@ def received(
         redelivered=message.duplicate,
         size=len(message.payload),
     )
-
-
-def as_text(payload: bytes) -> str:
-    """A payload as text. Raises ValueError."""
-    try:
-        return payload.decode()
-    except UnicodeDecodeError as error:
-        msg = f"is no UTF-8 at byte {error.start}: set value.format=bytes"
-        raise ValueError(msg) from None
-
-
-def as_json(payload: bytes) -> object:
-    """A payload as what its JSON says. Raises ValueError."""
-    from rocketconnect_sdk.converters.json.reading import NotJson, value_of
-
-    try:
-        return value_of(payload)
-    except NotJson as error:
-        msg = f"is no JSON: {error}"
-        raise ValueError(msg) from None
-
-
-VALUES: Mapping[str, Callable[[bytes], object]] = {"text": as_text, "bytes": bytes, "json": as_json}
-
-
-def _rejected(message: Publish, length: int, digest: str, error: str, reason: str) -> Rejected:
-    payload = message.payload
-    return Rejected(error, reason, payload[:_FIRST_PART], length, digest or sha256(payload).hexdigest())

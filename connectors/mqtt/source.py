@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from connectors.mqtt.client import KEEP_ALIVE_SECONDS, Client, broker_answers
-from connectors.mqtt.messages import LEVELS, VALUES, levels_problem, received, topic_of
+from connectors.mqtt.messages import LEVELS, levels_problem, received, topic_of
 from connectors.mqtt.options import BROKER, broker_problems, filter_problem
 from connectors.mqtt.packets import Kind as Packets
 from connectors.mqtt.packets import answer
@@ -15,6 +15,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.queues import QueueSource, Received, Share, Subscription
+from rocketconnect_sdk.queues.values import VALUE_FORMAT, VALUES
 from rocketconnect_sdk.resume import JSON
 
 _FOR_EVER = 0xFFFFFFFF
@@ -60,7 +61,7 @@ class MqttSource(QueueSource):
             fix="Write a name such as rocketconnect.",
         ),
         Option("retained", "Whether messages that the broker retains are read.", default="read", choices=("read", "skip")),
-        Option("value.format", "What a payload is.", default="text", choices=tuple(VALUES)),
+        VALUE_FORMAT,
         Option(
             "key",
             f"The key of a record, by which it is in order. {LEVELS}. Empty: it has none.",
@@ -78,8 +79,8 @@ class MqttSource(QueueSource):
         *QueueSource.options,
     )
 
-    def check(self, config: Config) -> Iterable[Problem]:
-        """See Source."""
+    def look(self, config: Config) -> Iterable[Problem]:
+        """See QueueSource."""
         return run_checks(config, broker_problems, _share_problems, broker_answers)
 
     def origins(self, config: Config) -> Iterable[Origin]:

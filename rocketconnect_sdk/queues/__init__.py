@@ -10,14 +10,15 @@ connection or a process ended comes again.
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
+from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.plugins.packages import NeedsPackages
 from rocketconnect_sdk.polled import Polled
 from rocketconnect_sdk.queues.reader import Reader, is_kept, note_of, number_of, partition_of
 from rocketconnect_sdk.queues.subscription import Received, Share, Subscription
@@ -42,8 +43,10 @@ _WAIT_SECONDS = 0.05
 _IDLE_SECONDS = (0.01, 0.05)
 
 
-class QueueSource(Source):
+class QueueSource(NeedsPackages, Source):
     """A source of messages that a broker gives away, and wants to have acknowledged. It is at least once.
+
+    `check` asks for the packages that it needs before it calls `look`.
 
     Class attributes:
         leaves: Each identity has something of its own at the broker, where messages wait for it. When a plan has fewer tasks, what
@@ -71,6 +74,18 @@ class QueueSource(Source):
             SystemAway, RetriableError, PermanentError: it can't.
         """
 
+    def look(self, config: Config) -> Iterable[Problem]:
+        """What is wrong beyond single options, where its packages are there. See Source.check."""
+        del config
+        return ()
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Source."""
+        if missing := self.lacks:
+            yield Problem("connector.class", self.name, missing, f"{self.packages_fix}.")
+        else:
+            yield from self.look(config)
+
     def most_tasks(self, config: Config) -> int:
         """So many tasks can share the work at most."""
         del config
@@ -84,6 +99,9 @@ class QueueSource(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "QueueTask":
         """See Source."""
+        if missing := self.lacks:
+            msg = f"{self.name} {missing}. {self.packages_fix}"
+            raise PermanentError(msg)
         number, _, tasks = task["share"].partition("/")
         share = Share(
             identity(context.connector_uid, int(number)),

@@ -7,7 +7,7 @@ import pytest
 
 from rocketconnect_sdk.conformance.queue import QueueCase, QueueSuite, driving
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Position
@@ -93,3 +93,17 @@ def test_more_tasks_than_there_may_be_are_not_planned() -> None:
 
     source = Alone()
     assert len(source.plan(parse(source.options, {"folder": "f"}), 5, {}).tasks) == 1
+
+
+def test_a_package_that_is_missing_is_told_when_it_is_checked_and_when_it_is_opened(tmp_path: Path) -> None:
+    class Lacking(FolderSource):
+        extra = "folders"
+        packages = ("pathlib", "no_such_package")
+
+    source = Lacking()
+    config = parse(source.options, {"folder": str(tmp_path)})
+    (problem,) = source.check(config)
+    assert problem.reason == "needs no_such_package, which this executor does not have"
+    assert problem.fix == "Install it where the executors run: pip install 'rocketconnect[folders]'."
+    with pytest.raises(PermanentError, match="needs no_such_package"):
+        source.open(config, {"share": "0/1"}, TaskContext())
