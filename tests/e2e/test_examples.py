@@ -15,6 +15,7 @@ from tests.servers.hive_metastore import HiveMetastore
 from tests.servers.kafka.broker import Kafka
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.servers.postgres import Postgres
+from tests.servers.redis import Redis
 from tests.servers.search.real import OpenSearch
 
 pytestmark = pytest.mark.e2e
@@ -27,6 +28,7 @@ SERVERS = {
     "kafka-to-jsonlines",
     "mariadb-to-delta",
     "postgres-to-mariadb",
+    "redis-to-jsonlines",
 }
 ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS - {"clients"})
 FAST = ("csv-to-objects", "csv-to-parquet")
@@ -132,6 +134,14 @@ def test_the_example_with_kafka_works_as_it_is_written(instance: Any, tmp_path: 
     with Kafka().running() as server:
         ports = {"9092": str(server.port)}
         shown = written("kafka-to-jsonlines")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_redis_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    with Redis().running() as server:
+        ports = {"6379": str(server.port)}
+        shown = written("redis-to-jsonlines")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
