@@ -57,19 +57,10 @@ class Redis(Server):
             msg = f"{self._program}-server and setpriv are needed (Debian: apt-get install redis-server util-linux)"
             raise ServerFailed(msg)
         files = ("--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", "always", "--save", "")
-        where = (
-            "--bind",
-            "127.0.0.1",
-            "--port",
-            str(self.port),
-            "--databases",
-            "1000",
-            "--hz",
-            "100",
-            "--enable-debug-command",
-            "yes",
-        )
-        return [setpriv, "--pdeathsig", "KILL", str(program), *where, *files, *self._given]
+        where = ("--bind", "127.0.0.1", "--port", str(self.port), "--databases", "1000", "--enable-debug-command", "yes")
+        # Blocked clients are looked at so often a second.
+        often = ("--hz", "100")
+        return [setpriv, "--pdeathsig", "KILL", str(program), *where, *often, *files, *self._given]
 
     def answers(self) -> bool:
         """See Server."""
