@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from connectors.redis.keys import PARTITION, KeysTask
-from connectors.redis.options import CHECK_SECONDS, SERVER
+from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
 from connectors.redis.values import ENCODINGS, READS
 from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.context import TaskContext
@@ -63,7 +63,7 @@ class RedisKeysSource(NeedsPackages, Source):
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The pattern, at a place of its own: streams are read by redis_source, too, and come otherwise. See Source."""
-        yield Origin("keys.pattern", f"{config['url']}?keys=", config["keys.pattern"])
+        yield Origin("keys.pattern", f"{place_of(config['url'])}?keys=", config["keys.pattern"])
 
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """See Source."""

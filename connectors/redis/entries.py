@@ -70,29 +70,30 @@ class EntryForm:
         self._key = key.encode()
         self._fields = _object if fields == "object" else _pairs
 
-    def add(self, entries: Entries, entry_id: bytes, fields: Sequence[bytes]) -> None:
-        """Adds an entry to those of its stream.
+    def entries(self, name: str, topic: str, answer: Sequence[tuple[bytes, Sequence[bytes]]]) -> Entries:
+        """Entries of a stream, in their order.
 
         Args:
-            entries: Those before it.
-            entry_id: Its id.
-            fields: Names and values in turns.
+            name: What the stream is called.
+            topic: Where they go; empty: to the topic of the configuration.
+            answer: Of XRANGE: ids, each with names and values in turns.
         """
-        names, values = fields[::2], fields[1::2]
-        value: object
-        if self._value:
-            value = _last(self._value, names, values)
-            entries.size += 0 if value is None else len(value)
-        else:
-            value = self._fields(names, values)
-            entries.size += sum(map(len, fields))
-        own = own_key(entries.name)
-        ms = parts(entry_id)[0]
-        entries.values.append(value)
-        entries.offsets.append(offset_of(entry_id))
-        entries.keys.append(_last(self._key, names, values) if self._key else own)
-        entries.timestamps_ms.append(ms if ms <= _LAST_MS else None)
-        entries.headers.append((("redis.stream", own), ("redis.id", entry_id)))
+        made = Entries(name, topic=topic)
+        own = own_key(name)
+        title = own if _is_text(own) else name.encode()
+        for entry_id, fields in answer:
+            names, values = fields[::2], fields[1::2]
+            if self._value:
+                made.values.append(_last(self._value, names, values))
+            else:
+                made.values.append(self._fields(names, values))
+                made.size += sum(map(len, fields))
+            ms, number = parts(entry_id)
+            made.offsets.append((ms, number + 1))
+            made.keys.append(_last(self._key, names, values) if self._key else title)
+            made.timestamps_ms.append(ms if ms <= _LAST_MS else None)
+            made.headers.append((("redis.stream", title), ("redis.id", entry_id)))
+        return made
 
 
 def parts(entry_id: bytes) -> Offset:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from connectors.redis.options import CHECK_SECONDS, SERVER
+from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
 from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters import converter
@@ -69,11 +69,11 @@ class RedisSource(PartitionSource):
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The streams. See Source."""
-        into = config["topic.template"]
+        place, into = place_of(config["url"]), config["topic.template"]
         for name in config["streams"]:
-            yield Origin("streams", config["url"], name, into=into)
+            yield Origin("streams", place, name, into=into)
         if pattern := config["streams.pattern"]:
-            yield Origin("streams.pattern", config["url"], pattern, is_pattern=bool(_SIGNS & set(pattern)), into=into)
+            yield Origin("streams.pattern", place, pattern, is_pattern=bool(_SIGNS & set(pattern)), into=into)
 
     def connect(self, config: Config, context: TaskContext) -> Log:
         """See PartitionSource."""

@@ -122,7 +122,7 @@ class StreamLog(Log):
 
     def find(self, names: Iterable[str], seconds: float) -> Mapping[str, Offset]:
         """See Log. Ids begin with the time, unless who adds entries gives others."""
-        place = (max(0, -round(-seconds * 1000)), 0)
+        place = (max(0, round(seconds * 1000)), 0)
         return {name: max(each.first, min(each.end, place)) for name, each in self.bounds(names).items()}
 
     def lost(self, name: str, place: Offset, bounds: Bounds) -> str:
@@ -185,8 +185,8 @@ class StreamLog(Log):
                 if (entries := self._read(name, self._info(name, next(answers)), next(answers), most[name])) is not None
             ]
             for entries in found:
-                if entries.size:
-                    fit = size // len(names) * len(entries.values) // entries.size
+                if taken := entries.size + sum(len(value) for value in entries.values if isinstance(value, bytes)):
+                    fit = size // len(names) * len(entries.values) // taken
                     self._most[entries.name] = max(1, min(records, fit, _GROWTH * most[entries.name]))
         if self._out and not found:
             raise OutOfRange(self._out.pop())
@@ -235,9 +235,7 @@ class StreamLog(Log):
         if place > info.end or self.lost(name, place, Bounds(info.first, info.end)):
             self._out.append(name)
             return None
-        entries = Entries(name, topic=self._topics.get(name, ""))
-        for entry_id, fields in answer:
-            self._form.add(entries, entry_id, fields)
+        entries = self._form.entries(name, self._topics.get(name, ""), answer)
         if name in self._counts:
             self._counts[name] += len(entries.offsets)
             if self._counts[name] > info.added:

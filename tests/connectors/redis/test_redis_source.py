@@ -102,13 +102,23 @@ def test_a_field_that_is_no_text_or_stands_there_twice_makes_a_bad_record_or_is_
     assert again.values == [{"a": "1"}]
 
 
-@pytest.mark.parametrize("key", [b"orders:eu", b"a b%41", b"\xff\x00/\n", "schlüssel@ö".encode()])
-def test_streams_are_called_by_keys_of_any_bytes(redis: Redis, key: bytes) -> None:
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (b"orders:eu", "orders:eu"),
+        (b"a b%41\n", "a b%41\n"),
+        (b"\xff\x00/%", "%FF%00/%25"),
+        ("schlüssel@ö".encode(), "schlüssel@ö"),
+    ],
+)
+def test_streams_are_called_by_keys_of_any_bytes(redis: Redis, key: bytes, text: str) -> None:
     redis.client.execute_command("XADD", key, "*", "a", "1")
     assert own_key(name_of(key)) == key
-    (batch,) = [each for each in rest(opened(config_of(redis, streams="", streams_pattern="*", headers="json"))) if len(each)]
+    (batch,) = [each for each in rest(opened(config_of(redis, streams="", streams_pattern="*"))) if len(each)]
     assert batch.partition.isprintable()
-    assert batch.keys == [key]
+    assert (batch.keys, values([batch])) == ([text.encode()], [{"a": "1"}])
+    assert batch.headers is not None
+    assert batch.headers[0]["redis.stream"] == text
 
 
 def test_each_stream_has_a_topic_where_that_is_wanted_and_none_is_shared(redis: Redis) -> None:
@@ -353,8 +363,8 @@ def test_a_key_that_holds_something_else_by_now_ends_the_task_in_words(redis: Re
 
 
 def test_two_sources_of_a_stream_have_an_origin_in_common(redis: Redis) -> None:
-    first = config_of(redis, streams="a,b")
-    second = config_of(redis, streams="", streams_pattern="b*")
+    first = config_of(redis, url="redis://host", streams="a,b")
+    second = config_of(redis, url="rediss://HOST:6379/0", streams="", streams_pattern="b*")
     (other,) = SOURCE.origins(second)
     found = other.in_common(SOURCE.origins(first))
     assert found is not None
