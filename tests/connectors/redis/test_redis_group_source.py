@@ -82,12 +82,11 @@ def test_what_another_consumer_has_left_behind_is_taken_over_and_nothing_of_its_
     assert given(dead) == [b"a", b"b"]
     own = subscribed(case)
     case.publish(["c"])
-    assert given(own) == [b"c"]
     until = time.monotonic() + 60
     found: list[Received] = []
-    while len(found) < 2 and time.monotonic() < until:
+    while len(found) < 3 and time.monotonic() < until:
         found += own.receive(100, 1 << 20, 0.01)
-    assert [(each.value, each.redelivered) for each in found] == [(b"a", True), (b"b", True)]
+    assert {each.value: each.redelivered for each in found} == {b"a": True, b"b": True, b"c": False}
     time.sleep(0.2)
     own._next_claim = 0.0  # type: ignore[attr-defined]
     assert given(own) == []
@@ -99,10 +98,11 @@ def test_what_is_on_its_way_is_kept_from_others(redis: Redis) -> None:
     one = subscribed(case)
     (got,) = one.receive(10, 1 << 20, 0.01)
     assert one.ping_seconds < 10
-    time.sleep(0.2)
+    time.sleep(0.5)
+    began = time.monotonic()
     one.ping([got.tag])
     (pending,) = redis.client.xpending_range("s", "g", "-", "+", 10)
-    assert pending["time_since_delivered"] < 200
+    assert pending["time_since_delivered"] <= (time.monotonic() - began) * 1000 + 100
 
 
 def test_what_was_removed_while_it_waited_is_told(redis: Redis) -> None:

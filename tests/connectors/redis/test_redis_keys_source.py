@@ -129,7 +129,7 @@ def test_killed_anywhere_it_goes_on_at_the_page_and_misses_no_key(redis: Redis) 
     found: list[str] = []
     for _ in range(1_000):
         task = opened(config, positions, TaskContext(batch_records=200))
-        for _ in range(3):
+        for _ in range(4):
             for batch in batches_of(task.poll()):
                 found += [value["key"] for value in values([batch])]
                 offset = batch.end or batch.offsets[-1]
