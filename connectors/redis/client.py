@@ -25,10 +25,9 @@ from redis.exceptions import (
 )
 from redis.retry import Retry
 
+from connectors.redis.options import PORT
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import Config
-
-_PORT = 6379
 
 
 def client_of(config: Config, *, seconds: float = 0.0) -> redis.Redis:
@@ -37,7 +36,7 @@ def client_of(config: Config, *, seconds: float = 0.0) -> redis.Redis:
     timeout = seconds or config["request.timeout"]
     return redis.Redis(
         host=parts.hostname or "",
-        port=parts.port or _PORT,
+        port=parts.port or PORT,
         db=int(parts.path.strip("/") or 0),
         username=config["user"] or None,
         password=config["password"] or None,

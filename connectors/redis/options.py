@@ -6,6 +6,7 @@ from rocketconnect_sdk.options import Kind, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
 from rocketconnect_sdk.permissions.roots import Access
 
+PORT = 6379
 CHECK_SECONDS = 3.0
 """A check waits no longer for a server."""
 
@@ -21,6 +22,12 @@ def url_problem(url: str) -> str | None:
     if not fits or parts.query or parts.fragment or not (database or "0").isdecimal():
         return "is no URL of a Redis"
     return "has a user or a password in it, and these have options of their own" if "@" in parts.netloc else None
+
+
+def place_of(url: str) -> str:
+    """The database of a URL, written in one way."""
+    parts = urlsplit(url)
+    return f"redis://{parts.hostname}:{parts.port or PORT}/{int(parts.path.strip('/') or 0)}"
 
 
 SERVER = (

@@ -18,14 +18,15 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.partitions.decoding import Decoder
-from rocketconnect_sdk.partitions.log import Bounds, Entries, Headers, Log, LogPartition, OutOfRange
+from rocketconnect_sdk.partitions.log import GONE, Bounds, Entries, Headers, Log, LogPartition, OutOfRange, text_of
 from rocketconnect_sdk.partitions.options import READING, is_registered, parse_start, skips_gaps
-from rocketconnect_sdk.partitions.task import PartitionTask, Share, listed, text_of
+from rocketconnect_sdk.partitions.task import PartitionTask, Share, listed
 from rocketconnect_sdk.plugins.packages import NeedsPackages
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.source import Edge, Plan, Source
 
 __all__ = [
+    "GONE",
     "READING",
     "Bounds",
     "Entries",
@@ -35,6 +36,7 @@ __all__ = [
     "OutOfRange",
     "PartitionSource",
     "PartitionTask",
+    "text_of",
 ]
 
 

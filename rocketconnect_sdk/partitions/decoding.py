@@ -12,6 +12,7 @@ from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.partitions.log import Entries, Headers
 from rocketconnect_sdk.partitions.options import HeaderForm, format_settings
 from rocketconnect_sdk.record import NO_HEADERS, Rejected, SourceBatch
+from rocketconnect_sdk.resume import JSON
 from rocketconnect_sdk.schema import Schema
 
 _KEPT_BYTES = 4096
@@ -32,11 +33,14 @@ class Decoder:
         self._key = _converter(config, "key.format", is_key=True)
         self._headers = HeaderForm(config["headers"])
 
-    def batches(self, partition: str, entries: Entries) -> Iterator[SourceBatch]:
-        """The records as batches of one schema each; the last one has the end. Raises what the registry does that is away."""
+    def batches(self, partition: str, entries: Entries, note: Mapping[str, JSON] | None = None) -> Iterator[SourceBatch]:
+        """The records as batches of one schema each; the last one has the end, and what is stored with it.
+
+        Raises what the registry does that is away.
+        """
         if not entries.values:
             if entries.end:
-                yield SourceBatch(partition, [], [], end=entries.end)
+                yield SourceBatch(partition, [], [], end=entries.end, resume=note)
             return
         values, schemas = _decoded(self._value, entries.values, "value")
         keys, key_schemas = _decoded(self._key, entries.keys, "key")
@@ -44,7 +48,7 @@ class Decoder:
         for index, key in enumerate(keys):
             if isinstance(key, Rejected):
                 # What is corrected is the value, and of that a person has to see all.
-                values[index], keys[index] = _rejected("BadKey", key.reason, entries.values[index]), None
+                values[index], keys[index] = _instead(entries.values[index], "BadKey", key.reason), None
         runs = [list(run) for _, run in groupby(range(len(values)), lambda at: (schemas[at], key_schemas[at]))]
         for run in runs:
             begin, stop = run[0], run[-1] + 1
@@ -59,8 +63,10 @@ class Decoder:
                 topics=[entries.topic] * len(run) if entries.topic else None,
                 schema=schemas[begin],
                 key_schema=key_schemas[begin],
-                size=sum(len(value or b"") for value in entries.values[begin:stop]),
+                size=sum(len(value) for value in entries.values[begin:stop] if isinstance(value, bytes))
+                + (entries.size if run is runs[-1] else 0),
                 end=entries.end if run is runs[-1] else (),
+                resume=note if run is runs[-1] else None,
             )
 
     def value(self, data: bytes) -> object:
@@ -75,7 +81,7 @@ class Decoder:
                 made.append(_mapping(headers, self._headers))
             except RecordError as error:
                 made.append(NO_HEADERS)
-                values[index] = _rejected("BadHeader", f"{error}: {_HEADERS_FIX}", entries.values[index])
+                values[index] = _instead(entries.values[index], "BadHeader", f"{error}: {_HEADERS_FIX}")
         return made
 
 
@@ -108,27 +114,37 @@ def _mapping(headers: Headers, form: HeaderForm) -> Mapping[str, str]:
     return texts
 
 
-def _decoded(form: Converter | None, data: Sequence[bytes | None], what: str) -> tuple[list[object], list[Schema | None]]:
+def _decoded(form: Converter | None, data: Sequence[object], what: str) -> tuple[list[object], list[Schema | None]]:
     """What bytes stand for, and of each its schema; what stands for nothing has the schema of the one before it."""
     if form is None:
         return list(data), [None] * len(data)
     values: list[object] = []
     schemas: list[Schema | None] = []
     for each in data:
-        value: object = None
+        value = each
         schema = schemas[-1] if schemas else None
-        if each is not None:
+        if isinstance(each, bytes):
             try:
                 value, schema = form.decode(each)
             except RecordError as error:
                 # Options of the format have no prefix here.
                 said = str(error).replace("value.converter.", "").replace("key.converter.", "")
-                value = _rejected(type(error).__name__, f"the {what} is not what {what}.format={form.name} says: {said}", each)
+                value = rejected(type(error).__name__, f"the {what} is not what {what}.format={form.name} says: {said}", each)
         values.append(value)
         schemas.append(schema)
     return values, schemas
 
 
-def _rejected(error: str, reason: str, original: bytes | None) -> Rejected:
+def rejected(error: str, reason: str, original: bytes | None) -> Rejected:
+    """What stands in the place of a value that can't be read."""
     data = original or b""
     return Rejected(error, reason, data[:_KEPT_BYTES], len(data), hashlib.sha256(data).hexdigest())
+
+
+def _instead(value: object, error: str, reason: str) -> Rejected:
+    """In the place of a value whose record is bad."""
+    if isinstance(value, Rejected):
+        return value
+    if value is None or isinstance(value, bytes):
+        return rejected(error, reason, value)
+    return rejected(error, reason, json.dumps(value, ensure_ascii=False).encode())

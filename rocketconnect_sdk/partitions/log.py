@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.resume import JSON
 
+GONE = "gone"
+"""In the map of the position of a partition that is not there any more: that was told, and passed."""
 Headers: TypeAlias = Sequence[tuple[str, bytes | None]]
 """Headers as a log has them: names may come twice, and values need not be text."""
 
@@ -48,23 +51,25 @@ class Entries:
 
     Attributes:
         name: Of the partition.
-        values: What they hold; None: a tombstone.
+        values: What they hold; None: a tombstone. Bytes are read as the configuration says; anything else is a value as it is.
         offsets: Just behind each of them.
         keys: None: that record has none.
         timestamps_ms: None: not known.
         headers: Of each.
         end: Where reading goes on, when that is behind the last one. Without records too: what comes before is nothing to copy.
         topic: Where they go; empty: to the topic of the configuration.
+        size: Of all values that are no bytes, in bytes.
     """
 
     name: str
-    values: list[bytes | None] = field(default_factory=list)
+    values: list[object] = field(default_factory=list)
     offsets: list[Offset] = field(default_factory=list)
     keys: list[bytes | None] = field(default_factory=list)
     timestamps_ms: list[int | None] = field(default_factory=list)
     headers: list[Headers] = field(default_factory=list)
     end: Offset = ()
     topic: str = ""
+    size: int = 0
 
 
 class OutOfRange(Exception):
@@ -111,10 +116,30 @@ class Log(ABC):
             OutOfRange: a partition can't be read on. All that was read before is given first.
         """
 
-    def has_lost(self, name: str, place: Offset, bounds: Bounds) -> bool:
-        """Whether records behind a place were removed. Logs whose offsets have holes at their beginning look closer."""
+    def lost(self, name: str, place: Offset, bounds: Bounds) -> str:
+        """What is said of records behind a place that were removed; empty: none were.
+
+        Logs whose offsets have holes at their beginning look closer.
+        """
         del name
-        return place < bounds.first
+        return (
+            f"the records from offset {text_of(place)} up to {text_of(bounds.first)} were removed" if place < bounds.first else ""
+        )
+
+    def note(self, name: str) -> Mapping[str, JSON] | None:
+        """What `lost` needs to know of where `read` is in a partition; it is stored with the position there. None: nothing.
+
+        With a note a position is that of the end of what `read` gave, and never of a record within.
+        """
+        del name
+        return None
+
+    def recall(self, name: str, note: Mapping[str, JSON]) -> None:
+        """Before `bounds` and `seek`: the note that is stored with the position of a partition; empty: none is.
+
+        {GONE: True}: the partition was not there any more, and what it had is passed.
+        """
+        del name, note
 
     def left(self, name: str, place: Offset) -> int | None:
         """How many records are behind a place, as far as it is known without asking; None: it is not."""
@@ -124,3 +149,8 @@ class Log(ABC):
     @abstractmethod
     def close(self) -> None:
         """Ends it. Never raises."""
+
+
+def text_of(offset: Offset) -> str:
+    """An offset for people."""
+    return "-".join(map(str, offset))

@@ -2,19 +2,17 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.partitions.decoding import Decoder
-from rocketconnect_sdk.partitions.log import Bounds, Log, LogPartition, OutOfRange
+from rocketconnect_sdk.partitions.log import GONE, Bounds, Log, LogPartition, OutOfRange, text_of
 from rocketconnect_sdk.polled import Polled
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 
-GONE = "gone"
-"""In the map of the position of a partition that is not there any more: that was told, and passed."""
 _ACCEPT = "Set on.gap=skip to accept the loss"
 
 
@@ -87,19 +85,20 @@ class PartitionTask(SourceTask):
         # What was made anew since the plan is in the next one.
         begins = {each: begin for each, begin in self._share.mine.items() if each in listed}
         self._places = {}
+        # Where a partition is begun is stored at once, so that another plan does not begin elsewhere.
+        moved = {each.name for each in begins if each.partition not in positions}
         for each, begin in begins.items():
-            if each.partition in positions:
-                self._places[each.name] = positions[each.partition].offset
-            else:
-                self._places[each.name] = begin
-                # It is stored at once, so that another plan does not begin elsewhere.
-                self._ready.append(SourceBatch(each.partition, [], [], end=begin))
+            if (at := positions.get(each.partition)) is not None:
+                log.recall(each.name, at.resume)
+            self._places[each.name] = begin if at is None else at.offset
         bounds = log.bounds(self._places)
         for name, place in self._places.items():
-            if log.has_lost(name, place, bounds[name]) or place > bounds[name].end:
-                self._pass_gap(name, bounds[name])
+            lost = log.lost(name, place, bounds[name])
+            if lost or place > bounds[name].end:
+                self._pass_gap(name, bounds[name], lost)
+                moved.add(name)
         self._targets = {name: bounds[name].end for name in self._places}
-        log.seek(self._places)
+        self._seek(log, moved)
 
     def poll(self) -> Polled:
         """See SourceTask."""
@@ -113,15 +112,16 @@ class PartitionTask(SourceTask):
         try:
             found = log.read(self._context.batch_records, self._context.batch_bytes)
         except OutOfRange as error:
-            self._pass_gap(error.name, log.bounds([error.name])[error.name])
-            log.seek(self._places)
+            bounds = log.bounds([error.name])[error.name]
+            self._pass_gap(error.name, bounds, log.lost(error.name, self._places[error.name], bounds))
+            self._seek(log, [error.name])
             batches = list(self._ready)
             self._ready.clear()
             return batches
         for entries in found:
             place = entries.end or entries.offsets[-1]
             if entries.values or place > self._places[entries.name]:
-                batches += self._decoder.batches(self._names[entries.name], entries)
+                batches += self._decoder.batches(self._names[entries.name], entries, log.note(entries.name))
                 self._places[entries.name] = place
         return batches or None
 
@@ -178,7 +178,7 @@ class PartitionTask(SourceTask):
         gone = {name: at for name, at in positions.items() if name not in names and not at.resume.get(GONE)}
         if not gone:
             return
-        anew = {name for name in gone if any(name.startswith(f"{each.name}@") for each in there)}
+        anew = {name for name in gone if any(each.identity and name.startswith(f"{each.name}@") for each in there)}
         told = [_gone(name, at, is_anew=name in anew) for name, at in sorted(gone.items())]
         if not self._skip:
             msg = f"{'; '.join(told)}. {_ACCEPT}"
@@ -187,8 +187,15 @@ class PartitionTask(SourceTask):
             self._context.log.warning("%s; skipped, as on.gap=skip says", each)
         self._ready.extend(SourceBatch(name, [], [], end=at.offset, resume={GONE: True}) for name, at in gone.items())
 
-    def _pass_gap(self, name: str, bounds: Bounds) -> None:
-        """Goes on behind what was removed.
+    def _seek(self, log: Log, moved: Iterable[str]) -> None:
+        """Reads on behind the places; those of some partitions are not stored yet."""
+        log.seek(self._places)
+        self._ready.extend(
+            SourceBatch(self._names[name], [], [], end=self._places[name], resume=log.note(name)) for name in sorted(moved)
+        )
+
+    def _pass_gap(self, name: str, bounds: Bounds, lost: str) -> None:
+        """The place is behind what was removed.
 
         Raises:
             PermanentError: on.gap=fail, or nothing can be passed: the log ends before the place.
@@ -200,13 +207,12 @@ class PartitionTask(SourceTask):
             fix = "Look what it has lost, then move its position: `rocketconnect position set`"
             msg = f"{where}: it has lost its newest records, or was put back from a backup. {fix}"
             raise PermanentError(msg)
-        lost = f"{partition}: the records from offset {text_of(place)} up to {text_of(bounds.first)} were removed and never read"
+        told = f"{partition}: {lost or 'records were removed'} and never read"
         if not self._skip:
-            msg = f"{lost}. {_ACCEPT}, and keep them longer in the log (retention)"
+            msg = f"{told}. {_ACCEPT}, and keep them longer in the log (retention)"
             raise PermanentError(msg)
-        self._context.log.warning("%s; skipped, as on.gap=skip says", lost)
-        self._places[name] = bounds.first
-        self._ready.append(SourceBatch(partition, [], [], end=bounds.first))
+        self._context.log.warning("%s; skipped, as on.gap=skip says", told)
+        self._places[name] = max(place, bounds.first)
 
 
 def _gone(name: str, at: Position, *, is_anew: bool) -> str:
@@ -219,8 +225,3 @@ def listed(partitions: Sequence[LogPartition]) -> str:
     import hashlib
 
     return hashlib.sha256("\n".join(sorted(each.partition for each in partitions)).encode()).hexdigest()
-
-
-def text_of(offset: Offset) -> str:
-    """An offset for people."""
-    return "-".join(map(str, offset))

@@ -16,6 +16,7 @@ from tests.servers.kafka.broker import Kafka
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.servers.postgres import Postgres
 from tests.servers.rabbitmq import Rabbitmq
+from tests.servers.redis import Redis
 from tests.servers.search.real import OpenSearch
 
 pytestmark = pytest.mark.e2e
@@ -29,8 +30,17 @@ SERVERS = {
     "mariadb-to-delta",
     "postgres-to-mariadb",
     "rabbitmq-to-jsonlines",
+    "redis-to-jsonlines",
 }
 ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS - {"clients"})
+IN_A_GROUP = {
+    "connector.class: redis_source": "connector.class: redis_group_source\n  group: readers",
+    'streams.pattern: "orders:*"': "streams: orders:north,orders:south",
+    "  discover.interval: 1s\n  key.field": "  key.field",
+    "topic: redis-orders": "topic: redis-group-orders",
+    "topics: redis-orders": "topics: redis-group-orders",
+}
+"""The same streams by redis_group_source."""
 FAST = ("csv-to-objects", "csv-to-parquet")
 """One that needs no Spark, and one that does."""
 
@@ -143,6 +153,15 @@ def test_the_example_with_rabbitmq_works_as_it_is_written(instance: Any, tmp_pat
         ports = {"5672": str(server.port)}
         shown = written("rabbitmq-to-jsonlines")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("changes", [{}, IN_A_GROUP], ids=["by id", "in a group"])
+def test_the_example_with_redis_works_as_it_is_written(instance: Any, tmp_path: Path, changes: dict[str, str]) -> None:
+    with Redis().running() as server:
+        ports = {"6379": str(server.port)}
+        shown = written("redis-to-jsonlines")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, {**ports, **changes}), ports)) == []
 
 
 @pytest.mark.slow

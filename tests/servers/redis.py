@@ -58,7 +58,9 @@ class Redis(Server):
             raise ServerFailed(msg)
         files = ("--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", "always", "--save", "")
         where = ("--bind", "127.0.0.1", "--port", str(self.port), "--databases", "1000", "--enable-debug-command", "yes")
-        return [setpriv, "--pdeathsig", "KILL", str(program), *where, *files, *self._given]
+        # Blocked clients are looked at so often a second.
+        often = ("--hz", "100")
+        return [setpriv, "--pdeathsig", "KILL", str(program), *where, *often, *files, *self._given]
 
     def answers(self) -> bool:
         """See Server."""

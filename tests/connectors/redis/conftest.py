@@ -5,9 +5,9 @@ import pytest
 from tests.servers.redis import Redis
 
 
-@pytest.fixture(scope="session")
-def _server() -> Iterator[Redis]:
-    with Redis().running() as server:
+@pytest.fixture(scope="session", params=["valkey", pytest.param("redis", marks=pytest.mark.slow)])
+def _server(request: pytest.FixtureRequest) -> Iterator[Redis]:
+    with Redis(request.param).running() as server:
         yield server
 
 

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from unittest.mock import Mock
@@ -7,10 +7,13 @@ from unittest.mock import Mock
 import pytest
 
 from rocketconnect_sdk import Option, PermanentError, Position, Rejected, SourceBatch, SystemAway, TaskContext, parse
+from rocketconnect_sdk.partitions import Entries
+from rocketconnect_sdk.partitions.decoding import Decoder
 from rocketconnect_sdk.partitions.options import parse_start
 from rocketconnect_sdk.polled import batches_of
+from rocketconnect_sdk.resume import JSON
 from rocketconnect_sdk.source import SourceTask
-from tests.rocketconnect_sdk.partitions.memory import Kept, MemorySource, Topic, numbered
+from tests.rocketconnect_sdk.partitions.memory import Kept, MemoryLog, MemorySource, Topic, numbered
 
 ON_GAP = Option("on.gap", "As the runtime has it.", default="fail", choices=("fail", "skip"))
 
@@ -226,3 +229,48 @@ def test_it_is_caught_up_at_the_end_that_there_was_and_no_sooner() -> None:
     assert [task.caught_up, task.remaining()] == [False, 10]
     all_of(task)
     assert [task.caught_up, task.remaining()] == [True, 0]
+
+
+class Counting(MemoryLog):
+    """Beside a place it notes how many records were read."""
+
+    def __init__(self, topics: dict[str, Topic], recalled: list[Mapping[str, JSON]]) -> None:
+        super().__init__(topics)
+        self._count = 0
+        self._recalled = recalled
+
+    def note(self, name: str) -> Mapping[str, JSON]:
+        return {"read": self._count}
+
+    def recall(self, name: str, note: Mapping[str, JSON]) -> None:
+        self._recalled.append(note)
+
+    def read(self, records: int, size: int) -> Sequence[Entries]:
+        found = super().read(records, size)
+        self._count += sum(len(entries.values) for entries in found)
+        return found
+
+
+def test_what_a_log_notes_is_stored_with_the_position_and_comes_back_to_it() -> None:
+    source = MemorySource({"t": numbered(5)})
+    recalled: list[Mapping[str, JSON]] = []
+    source.connect = lambda config, context: Counting(source.topics, recalled)  # type: ignore[method-assign]
+    begin, *others = all_of(opened(source, {}, {}, TaskContext(batch_records=3)))
+    assert (begin.end, begin.resume) == ((0,), {"read": 0})
+    assert [(batch.offsets[-1], batch.resume) for batch in others] == [((3,), {"read": 3}), ((5,), {"read": 5})]
+    assert recalled == []
+    opened(source, {}, {"t@a": Position((3,), {"read": 3})})
+    assert recalled == [{"read": 3}]
+
+
+def test_values_that_a_log_has_read_already_are_those_of_the_records() -> None:
+    config = parse(MemorySource({}).options, {"value.format": "json", "key.format": "string"})
+    bad = Rejected("Bad", "it is", b"x", 1, "")
+    entries = Entries("t", [{"a": "1"}, bad, b"[2]", {"a": "3"}, bad], [(n,) for n in range(1, 6)], size=7)
+    entries.keys, entries.timestamps_ms, entries.headers = [None, None, None, b"\xff", b"\xff"], [None] * 5, [()] * 5
+    (batch,) = Decoder(config).batches("t", entries)
+    first, second, third, key, twice = batch.values
+    assert (first, second, third, twice) == ({"a": "1"}, bad, [2], bad)
+    assert isinstance(key, Rejected)
+    assert (key.error, key.original) == ("BadKey", b'{"a": "3"}')
+    assert batch.size == 10

@@ -1,0 +1,180 @@
+"""Reads the keys of a database by SCAN, each with what it holds."""
+
+import time
+from collections import deque
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from connectors.redis.values import READS, holds, key_of, too_large, unknown, value_of
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.record import Position, SourceBatch
+from rocketconnect_sdk.source import SourceTask
+
+PARTITION = "keys"
+_PAGE = 500
+"""So many keys are looked at with each SCAN, about."""
+_LARGEST = 8
+"""A key is not read that takes so many times the memory of the largest record."""
+_RAW = ("HGETALL", "SMEMBERS", "ZRANGE", "XRANGE", "SCAN")
+
+
+class KeysTask(SourceTask):
+    """Reads pages of keys. A position is the cursor of a page, with the server that gave it: another one knows nothing of it."""
+
+    def __init__(self, config: Config, context: TaskContext) -> None:
+        self._config = config
+        self._context = context
+        self._place: str = config["url"]
+        self._every: float = config["scan.interval"]
+        self._types = frozenset(config["types"] or ())
+        self._most = _LARGEST * context.max_record_bytes
+        self._client: Any = None
+        self._left: deque[bytes] = deque()
+
+    def start(self, positions: Mapping[str, Position]) -> None:
+        """See SourceTask."""
+        from connectors.redis.client import client_of, own_errors
+
+        self.close()
+        self._client = client_of(self._config)
+        for command in _RAW:
+            self._client.response_callbacks.pop(command, None)
+        self._own_errors = partial(own_errors, self._place)
+        at = positions.get(PARTITION, Position((0, 0)))
+        self._run, self._done = at.offset
+        cursor, server, began = (at.resume.get(name) for name in ("cursor", "server", "began"))
+        self._cursor = cursor if isinstance(cursor, str) else "0"
+        self._server = server if isinstance(server, str) else ""
+        self._began = float(began) if isinstance(began, int | float) else 0.0
+        self._next = self._cursor
+        with self._own_errors():
+            self._client.ping()
+
+    def poll(self) -> SourceBatch | None:
+        """See SourceTask."""
+        if self._client is None:
+            msg = f"{self._place}: the connection is closed"
+            raise SystemAway(msg)
+        if self.finished or self._rests:
+            return None
+        with self._own_errors():
+            if not self._left:
+                self._scan()
+            batch = self._read()
+        if not self._left:
+            self._cursor = self._next
+            if self._cursor == "0":
+                self._run, self._done = self._run + 1, 0
+                batch.end = (self._run, 0)
+            batch.resume = self._resume
+        return batch if len(batch) or batch.end else None
+
+    @property
+    def idle_seconds(self) -> float:
+        """See SourceTask."""
+        return 1.0 if self._rests else 0.001
+
+    @property
+    def finished(self) -> bool:
+        """See SourceTask."""
+        return not self._every and self._run > 0
+
+    def close(self) -> None:
+        """See SourceTask."""
+        from redis.exceptions import RedisError
+
+        client, self._client = self._client, None
+        self._left.clear()
+        if client is not None:
+            with suppress(RedisError, OSError):
+                client.close()
+
+    @property
+    def _rests(self) -> bool:
+        """Until the next reading of all keys."""
+        return self._cursor == "0" and not self._left and self._run > 0 and time.time() < self._began + self._every
+
+    @property
+    def _resume(self) -> Mapping[str, Any]:
+        return {"cursor": self._cursor, "server": self._server, "began": self._began}
+
+    def _scan(self) -> None:
+        """The keys of the next page."""
+        if self._cursor == "0":
+            self._began = time.time()
+        with self._client.pipeline(transaction=True) as pipe:
+            pipe.info("server")
+            pipe.execute_command("SCAN", self._cursor, "MATCH", self._config["keys.pattern"], "COUNT", _PAGE)
+            info, (cursor, keys) = pipe.execute()
+        server = info["run_id"]
+        if self._cursor != "0" and server != self._server:
+            self._context.log.info("the server was started anew: all keys are read again")
+            self._cursor = "0"
+            self._server = server
+            self._scan()
+            return
+        self._server = server
+        self._next = cursor.decode()
+        self._left.extend(dict.fromkeys(keys))
+
+    def _read(self) -> SourceBatch:
+        """What some of the keys of the page hold."""
+        some = [self._left.popleft() for _ in range(min(len(self._left), self._context.batch_records))]
+        with self._client.pipeline(transaction=False) as pipe:
+            for key in some:
+                pipe.execute_command("TYPE", key)
+                pipe.execute_command("MEMORY USAGE", key)
+            answers = iter(pipe.execute())
+        known = [(key, kind.decode(), size or 0) for key, kind, size in zip(some, answers, answers, strict=False)]
+        taken: list[tuple[bytes, str, int]] = []
+        total = 0
+        for key, kind, size in known:
+            if taken and total >= self._context.batch_bytes:
+                break
+            taken.append((key, kind, size))
+            total += size if size <= self._most else 0
+        self._left.extendleft(reversed(some[len(taken) :]))
+        return self._batch([each for each in taken if each[1] != "none" and (not self._types or each[1] in self._types)])
+
+    def _batch(self, keys: list[tuple[bytes, str, int]]) -> SourceBatch:
+        batch = SourceBatch(PARTITION, [], [], resume=self._resume)
+        held = [(key, kind) for key, kind, size in keys if kind in READS and size <= self._most]
+        with self._client.pipeline(transaction=False) as pipe:
+            for key, kind in held:
+                name, *more = READS[kind]
+                pipe.execute_command("PTTL", key)
+                pipe.execute_command(name, key, *more)
+            answers = iter(pipe.execute(raise_on_error=False))
+        found: dict[bytes, tuple[int, Any]] = {
+            key: (ttl, answer) for (key, _), ttl, answer in zip(held, answers, answers, strict=False)
+        }
+        values: list[tuple[bytes, str, object]] = []
+        for key, kind, size in keys:
+            if kind not in READS:
+                values.append((key, kind, unknown(key, kind)))
+            elif key not in found:
+                values.append((key, kind, too_large(key, kind, size, self._most)))
+            else:
+                ttl, answer = found[key]
+                if isinstance(answer, Exception):
+                    if str(answer).startswith("WRONGTYPE"):
+                        # It holds something else by now.
+                        self._left.append(key)
+                        continue
+                    raise answer
+                if holds(kind, ttl, answer):
+                    values.append((key, kind, value_of(key, kind, ttl, answer, self._config["encoding"])))
+            batch.size += size
+        return self._filled(batch, values)
+
+    def _filled(self, batch: SourceBatch, values: list[tuple[bytes, str, object]]) -> SourceBatch:
+        batch.values = [value for _, _, value in values]
+        batch.offsets = [(self._run, self._done + number) for number in range(1, len(values) + 1)]
+        batch.keys = [key_of(key, self._config["encoding"]) for key, _, _ in values]
+        batch.headers = [{"redis.type": kind} for _, kind, _ in values]
+        self._done += len(values)
+        return batch

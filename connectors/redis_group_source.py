@@ -1,0 +1,108 @@
+"""Streams of Redis into topics, by a group of consumers."""
+
+from collections.abc import Iterable
+
+from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
+from rocketconnect_sdk.configuration.references import login_is_known
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.origins.origin import Origin
+from rocketconnect_sdk.plugins.packages import NeedsPackages
+from rocketconnect_sdk.queues import QueueSource, Share, Subscription
+
+
+class RedisGroupSource(NeedsPackages, QueueSource):
+    """Reads streams of Redis or Valkey in a group of consumers, which shares entries out, at least once."""
+
+    name = "redis_group_source"
+    extra = "redis"
+    packages = ("redis",)
+    leaves = True
+    options = (
+        *SERVER,
+        Option(
+            "streams",
+            "The keys of the streams that are read, separated by commas. One that is not there is made, empty.",
+            Kind.LIST,
+            required=True,
+            check=lambda names: None if names else "names no stream",
+            fix="Name streams, such as orders,payments.",
+        ),
+        Option("group", "The group; others may read in it, too. One that is not there is made.", required=True),
+        Option(
+            "group.start",
+            "Where a group begins that is made here: at the first entry that is there (earliest), or behind the last one (latest).",
+            default="earliest",
+            choices=("earliest", "latest"),
+        ),
+        Option(
+            "claim.idle",
+            "Entries that another consumer of the group was given, and has not acknowledged for so long, are taken over. 0s: "
+            "never.",
+            Kind.DURATION,
+            "5m",
+            minimum=0,
+        ),
+        Option(
+            "value.field",
+            "The field that is the value, as it is; an entry without it has no value. Empty: all fields are.",
+            default="",
+        ),
+        Option(
+            "fields",
+            "What all fields of an entry become, as redis_source has it.",
+            default="object",
+            choices=("object", "pairs"),
+        ),
+        Option(
+            "key.field", "The field that is the key; an entry without it has no key. Empty: the key of the stream is.", default=""
+        ),
+        *QueueSource.options,
+    )
+
+    def check(self, config: Config) -> Iterable[Problem]:
+        """See Source."""
+        if missing := self.lacks:
+            yield Problem("connector.class", self.name, missing, f"{self.packages_fix}.")
+        elif login_is_known(config):
+            yield from _server_problems(config)
+
+    def origins(self, config: Config) -> Iterable[Origin]:
+        """The streams. See Source."""
+        for name in config["streams"]:
+            yield Origin("streams", place_of(config["url"]), name)
+
+    def subscribe(self, config: Config, share: Share, context: TaskContext) -> Subscription:
+        """See QueueSource."""
+        if missing := self.lacks:
+            msg = f"{self.name} {missing}. {self.packages_fix}"
+            raise PermanentError(msg)
+        from connectors.redis.groups import GroupSubscription
+
+        return GroupSubscription(config, share, context)
+
+    def retire(self, config: Config, share: Share) -> None:
+        """Removes the consumer, unless it has entries that nobody has acknowledged. See QueueSource."""
+        from connectors.redis.groups import retire
+
+        retire(config, share.identity)
+
+
+def _server_problems(config: Config) -> Iterable[Problem]:
+    """Connects. A server that does not answer now may do so later, and the source waits for it: a warning."""
+    from connectors.redis.client import client_of, own_errors
+
+    try:
+        with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
+            if client.info("cluster").get("cluster_enabled"):
+                fix = "Name a server that is none, or one behind a proxy that hides the cluster."
+                yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
+                return
+            for name in config["streams"]:
+                if (kind := client.type(name).decode()) not in ("stream", "none"):
+                    yield Problem("streams", name, f"holds a {kind}, and no stream", "Leave it out.")
+    except SystemAway as error:
+        yield Problem("url", config["url"], str(error), "Start the server, or correct the URL.", is_warning=True)
+    except PermanentError as error:
+        yield Problem("url", config["url"], str(error), "Do that, and look again.")
