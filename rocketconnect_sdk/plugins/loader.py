@@ -164,9 +164,8 @@ def find(name: str) -> Source | Sink:
 @cache
 def _own(name: str) -> Source | Sink | None:
     """The connector of that name in the module of that name; None: there is none, or it is to be told why it can't be loaded."""
-    system, _, direction = name.rpartition("_")
-    module = name if name in _own_modules() else f"{system}.{direction}"
-    if module not in _own_modules():
+    module = _own_modules().get(name)
+    if module is None:
         return None
     try:
         return next((kind() for kind in _in_module(f"connectors.{module}") if kind.name == name), None)
@@ -175,15 +174,19 @@ def _own(name: str) -> Source | Sink | None:
 
 
 @cache
-def _own_modules() -> frozenset[str]:
-    """Where connectors are that come with RocketConnect: they have the name of their module, or of the room of their system."""
-    found = set()
+def _own_modules() -> Mapping[str, str]:
+    """Where connectors are that come with RocketConnect: in the module of their name, or in the room of their system.
+
+    Returns: of the name of a connector the module: "stdout" for stdout, "redis.group_source" for redis_group_source.
+    """
+    found: dict[str, str] = {}
     for folder in import_module("connectors").__path__:
-        found |= {module.name for module in iter_modules([folder]) if module.name[0] != "_"}
-        for room in sorted(found):
-            inner = {module.name for module in iter_modules([f"{folder}/{room}"])}
-            found |= {f"{room}.{direction}" for direction in ("source", "sink") if direction in inner}
-    return frozenset(found)
+        own = sorted(module.name for module in iter_modules([folder]) if module.name[0] != "_")
+        found |= {name: name for name in own}
+        for room in own:
+            inner = (module.name for module in iter_modules([f"{folder}/{room}"]))
+            found |= {f"{room}_{name}": f"{room}.{name}" for name in inner if name.endswith(("source", "sink"))}
+    return found
 
 
 def _info(connector: Source | Sink) -> PluginInfo:
@@ -310,7 +313,7 @@ Kind = type[Source] | type[Sink]
 
 def _places() -> Iterator[tuple[str, Package, Callable[[], Iterable[Kind]]]]:
     """Where connectors are: a name for each place, its package, and what loads the classes in it."""
-    for module in sorted(_own_modules()):
+    for module in sorted(_own_modules().values()):
         yield module, OURS, partial(_in_module, f"connectors.{module}")
     for entry in entry_points(group=GROUP):
         yield entry.name, package_of(entry), partial(_in_entry_point, entry)

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from connectors.redis_group_source import RedisGroupSource
+from connectors.redis.group_source import RedisGroupSource
 from rocketconnect_sdk import PermanentError, Position, TaskContext, parse
 from rocketconnect_sdk.conformance.queue import QueueCase, QueueSuite, driving
 from rocketconnect_sdk.queues import Received, Share, Subscription

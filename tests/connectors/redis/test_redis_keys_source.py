@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from connectors.redis_keys_source import RedisKeysSource
+from connectors.redis.keys_source import RedisKeysSource
 from rocketconnect_sdk import Config, Position, Rejected, SourceBatch, SourceTask, SystemAway, TaskContext, parse
 from rocketconnect_sdk.configuration.connector_options import check_connector
 from rocketconnect_sdk.conformance import SourceCase, SourceSuite

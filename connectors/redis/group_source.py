@@ -8,11 +8,10 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.origins.origin import Origin
-from rocketconnect_sdk.plugins.packages import NeedsPackages
 from rocketconnect_sdk.queues import QueueSource, Share, Subscription
 
 
-class RedisGroupSource(NeedsPackages, QueueSource):
+class RedisGroupSource(QueueSource):
     """Reads streams of Redis or Valkey in a group of consumers, which shares entries out, at least once."""
 
     name = "redis_group_source"
@@ -61,11 +60,9 @@ class RedisGroupSource(NeedsPackages, QueueSource):
         *QueueSource.options,
     )
 
-    def check(self, config: Config) -> Iterable[Problem]:
-        """See Source."""
-        if missing := self.lacks:
-            yield Problem("connector.class", self.name, missing, f"{self.packages_fix}.")
-        elif login_is_known(config):
+    def look(self, config: Config) -> Iterable[Problem]:
+        """See QueueSource."""
+        if login_is_known(config):
             yield from _server_problems(config)
 
     def origins(self, config: Config) -> Iterable[Origin]:
@@ -75,9 +72,6 @@ class RedisGroupSource(NeedsPackages, QueueSource):
 
     def subscribe(self, config: Config, share: Share, context: TaskContext) -> Subscription:
         """See QueueSource."""
-        if missing := self.lacks:
-            msg = f"{self.name} {missing}. {self.packages_fix}"
-            raise PermanentError(msg)
         from connectors.redis.groups import GroupSubscription
 
         return GroupSubscription(config, share, context)
