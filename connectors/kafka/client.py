@@ -3,10 +3,11 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from logging import NullHandler, getLogger
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
@@ -18,12 +19,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _STEP_SECONDS = 1.0
+_SILENT = getLogger("confluent_kafka")
+_SILENT.addHandler(NullHandler())
+_SILENT.propagate = False
 _USER = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED, KafkaError.UNSUPPORTED_SASL_MECHANISM)  # noqa: SLF001
-_RIGHTS = (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED)
+RIGHTS = (
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+    KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+)
 _TLS = (KafkaError._SSL,)  # noqa: SLF001
 AWAY = (KafkaError._ALL_BROKERS_DOWN,)  # noqa: SLF001
 """What is told when nobody answers any more."""
-_TELLING = (*_USER, *_RIGHTS, *_TLS)
+_TELLING = (*_USER, *RIGHTS, *_TLS)
 """What says why nobody answers."""
 
 
@@ -35,11 +43,18 @@ class Client:
         make: Makes the client.
         more: More settings of its.
         seconds: How long an answer may take; 0: as the configuration says.
+        rights: What to do where a right is missing.
     """
 
     def __init__(
-        self, config: Config, make: Callable[[dict[str, Any]], Any], more: Mapping[str, Any] | None = None, seconds: float = 0.0
+        self,
+        config: Config,
+        make: Callable[[dict[str, Any]], Any],
+        more: Mapping[str, Any] | None = None,
+        seconds: float = 0.0,
+        rights: str = "",
     ) -> None:
+        self._rights = rights or RIGHTS_FIX
         self.place = ",".join(config["bootstrap.servers"])
         self.seconds = seconds or config["request.timeout"]
         self._said: deque[KafkaError] = deque(maxlen=20)
@@ -61,12 +76,14 @@ class Client:
                 wrong: KafkaError = error.args[0]
             self.serve()
             telling = next((each for each in (wrong, *self._said) if each.code() in _TELLING), None)
-            if telling is not None or left <= _STEP_SECONDS or not is_away(wrong):
+            if telling is not None or left <= _STEP_SECONDS or wrong.fatal() or not is_away(wrong):
                 raise self.trouble(telling or wrong)
 
     def serve(self) -> None:
         """Lets the client tell of its errors."""
-        self.own.poll(0)
+        # One for good is raised here, and by the next call, too.
+        with suppress(KafkaException):
+            self.own.poll(0)
 
     def away(self) -> KafkaError | None:
         """Why nobody answers now; None: somebody does. Told once."""
@@ -80,8 +97,8 @@ class Client:
         text = f"{self.place}: {error.str()}"
         if error.code() in _USER:
             return PermanentError(f"{text}. The cluster refuses the user: correct user, password and sasl.mechanism")
-        if error.code() in _RIGHTS:
-            return PermanentError(f"{text}. {RIGHTS_FIX}")
+        if error.code() in RIGHTS:
+            return PermanentError(f"{text}. {self._rights}")
         if error.code() in _TLS:
             return PermanentError(
                 f"{text}. Name the certificates that the servers' come from in ssl.ca.location, and their own name"
@@ -103,6 +120,11 @@ def is_away(error: KafkaError) -> bool:
 def consumer_of(settings: dict[str, Any]) -> Any:
     """Reads. Half of its methods say no types."""
     return Consumer(settings)
+
+
+def producer_of(settings: dict[str, Any]) -> Any:
+    """Writes. What ends it is told by its calls, and not on the console."""
+    return Producer({**settings, "logger": _SILENT})
 
 
 def admin_of(settings: dict[str, Any]) -> Any:

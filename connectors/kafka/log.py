@@ -17,11 +17,11 @@ from rocketconnect_sdk.record import Offset
 
 _FIRST_SECONDS = 0.1
 _AT_ONCE = 500
-"""So many records are taken out of the client together: what is in it is bounded in bytes, see _READING."""
+"""So many records are taken out of the client together: what is in it is bounded in bytes, see CONSUMING."""
 _UNKNOWN = -1001
 _NO_ID = "A" * 22
 _GONE = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC, KafkaError._UNKNOWN_PARTITION, KafkaError.UNKNOWN_TOPIC_ID)  # noqa: SLF001
-_READING = {
+CONSUMING = {
     # It asks for a group, which is never joined: positions are ours.
     "group.id": "rocketconnect",
     "enable.auto.commit": False,
@@ -37,6 +37,7 @@ _READING = {
     "queued.max.messages.kbytes": 16_384,
     "topic.metadata.refresh.interval.ms": 30_000,
 }
+"""Settings of a consumer without a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class KafkaLog(Log):
         self._out: list[str] = []
         with made_of(config):
             self._admin = Client(config, admin_of, seconds=seconds)
-            self._consumer = Client(config, consumer_of, {**_READING, "isolation.level": config["isolation.level"]}, seconds)
+            self._consumer = Client(config, consumer_of, {**CONSUMING, "isolation.level": config["isolation.level"]}, seconds)
 
     def described(self) -> tuple[dict[str, Described], dict[str, KafkaError]]:
         """The topics that are meant, and by name what is wrong with those that can't be described."""

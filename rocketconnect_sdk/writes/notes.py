@@ -14,6 +14,7 @@ from rocketconnect_sdk.sink import QueuePosition
 from rocketconnect_sdk.targets.claims import merged
 
 PLAN = "plan"
+_OF_TASK = "task-"
 _REPLACED = "a newer owner writes there now, so this one stops"
 
 
@@ -52,7 +53,25 @@ class Held:
 
 def note_of(task: int) -> str:
     """The name of the note of a task."""
-    return f"task-{task}"
+    return f"{_OF_TASK}{task}"
+
+
+def task_of(name: str) -> int:
+    """The task that a note is of."""
+    return int(name.removeprefix(_OF_TASK))
+
+
+def generation_of(text: str) -> int:
+    """The generation of whoever wrote a note."""
+    return int(json.loads(text)["generation"])
+
+
+def plan_of(texts: Mapping[str, str]) -> str | None:
+    """The note PLAN as the notes of all tasks say it, of a target that keeps theirs alone; None: there is none of these."""
+    tasks = [name for name in texts if name != PLAN]
+    if not tasks:
+        return None
+    return _plan(max(generation_of(texts[name]) for name in tasks), max(map(task_of, tasks)) + 1)
 
 
 def names_of(plan: str | None, owner: Owner) -> Sequence[str]:
@@ -84,11 +103,14 @@ def is_claimed(texts: Mapping[str, str], owner: Owner) -> bool:
 
 def claim(names: Sequence[str], held: Held, owner: Owner) -> dict[str, str]:
     """The notes by which an owner claims its task: of a plan that is newer it closes all tasks of older ones."""
-    plan = {"generation": owner.generation, "tasks": len(names) - 1}
-    return {PLAN: json.dumps(plan), **written(held.positions, owner)}
+    return {PLAN: _plan(owner.generation, len(names) - 1), **written(held.positions, owner)}
 
 
 def written(positions: Mapping[str, QueuePosition], owner: Owner) -> dict[str, str]:
     """The note of an owner who has written up to these positions."""
     form = {queue: position.to_json() for queue, position in sorted(positions.items())}
     return {owner.name: json.dumps({"generation": owner.generation, "epoch": owner.epoch, "positions": form})}
+
+
+def _plan(generation: int, tasks: int) -> str:
+    return json.dumps({"generation": generation, "tasks": tasks})

@@ -46,6 +46,8 @@ class Operation:
         unchanged: Fields of Op.PUT that keep the value that they have there; the value does not have them.
         more: Other texts of the record, by the name of their template.
         record: Its number in its batch.
+        headers: Of a message; see Addressing.messages.
+        time_ms: Of a message; None: the record has no time.
     """
 
     op: Op
@@ -56,6 +58,8 @@ class Operation:
     more: Mapping[str, str] = field(default_factory=dict)
     record: int = 0
     key_value: Any = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    time_ms: int | None = None
 
     @property
     def place(self) -> tuple[str, str]:
@@ -76,6 +80,8 @@ class Addressing:
         more: By name other texts that are made of each record that is put or appended.
         values: Makes values of a schema those of Python that the target takes. Raises RecordError where one has no such form.
         schemas: The target wants to know the schemas of what is put or appended; see Connection.prepare.
+        messages: All records are appended as messages, with their headers and times: key_value is the key in bytes or None, and so
+            is the value. A record without a value is a message without one, and a change envelope is a value as any other.
     """
 
     target: Template | None = None
@@ -86,6 +92,7 @@ class Addressing:
     more: Mapping[str, Template] = field(default_factory=dict)
     values: Callable[[Sequence[object], Schema | None], Sequence[object]] = plainly
     schemas: bool = False
+    messages: bool = False
 
 
 def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Operation], dict[int, str]]:
@@ -105,7 +112,10 @@ def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Oper
         try:
             time_ms = None if batch.timestamps_ms is None else batch.timestamps_ms[index]
             told = Told(batch.topic, batch.queue, batch.offsets[index], named(key), values[index], headers, time_ms)
-            made += _of(told, addressing, index)
+            if addressing.messages:
+                made.append(_message(told, addressing, index, key))
+            else:
+                made += _of(told, addressing, index)
         except RecordError as error:
             refused[index] = str(error)
     return made, refused
@@ -163,6 +173,14 @@ def _of(told: Told, addressing: Addressing, index: int) -> Iterator[Operation]:
     else:
         msg = f"the change has the op {op!r} and not the row that belongs to it"
         raise RecordError(msg)
+
+
+def _message(told: Told, addressing: Addressing, index: int, key: object) -> Operation:
+    value, key_value = (None if each is None else text_line(each)[:-1] for each in (told.value, key))
+    more = {name: template.text(told) for name, template in addressing.more.items()}
+    target, _, _ = _address(told, addressing)
+    headers = dict(told.headers)
+    return Operation(Op.APPEND, target, "", value, (), more, index, key_value, headers, told.time_ms)
 
 
 def _envelope(value: object) -> Mapping[str, Any] | None:

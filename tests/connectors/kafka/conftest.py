@@ -1,10 +1,12 @@
 from collections.abc import Iterator
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.connectors.kafka.stand_in import Cluster
+from tests.connectors.kafka.stand_in_producer import ProducerInMemory
 
 if TYPE_CHECKING:
     from tests.servers.kafka.broker import Kafka
@@ -16,8 +18,10 @@ _NUMBERS = count(1)
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """Kafka in memory, in the place of its client."""
     made = Cluster()
-    for name in ("consumer_of", "admin_of"):
-        monkeypatch.setattr(f"connectors.kafka.log.{name}", made)
+    for name in ("log.consumer_of", "log.admin_of", "topics.admin_of", "positions.admin_of", "positions.consumer_of"):
+        monkeypatch.setattr(f"connectors.kafka.{name}", made)
+    for name in ("connection", "checks"):
+        monkeypatch.setattr(f"connectors.kafka.{name}.producer_of", partial(ProducerInMemory, made))
     return made
 
 

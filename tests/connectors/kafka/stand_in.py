@@ -1,4 +1,4 @@
-"""What kafka_source asks of confluent-kafka, answered from memory."""
+"""What kafka_source and kafka_sink ask of confluent-kafka's consumer and admin client, answered from memory."""
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
@@ -11,7 +11,7 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, KafkaError, KafkaException, T
 from confluent_kafka.admin import AclOperation, OffsetSpec
 
 _IDS = count(1)
-_MARKER = object()
+MARKER = object()
 """Takes an offset, and is no record: a transaction ended here."""
 
 
@@ -66,6 +66,15 @@ class Cluster:
         self.forbidden: set[str] = set()
         self.wrong: list[KafkaError] = []
         self.servers = "memory:9092"
+        self.owners: dict[str | None, object] = {}
+        self.limits: dict[str, int] = {}
+        self.policies: dict[str, str] = {}
+        self.without_transactions = False
+
+    def ask(self) -> None:
+        """Raises what is wrong with the cluster."""
+        if self.wrong:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT, "nobody answers"))
 
     def make(self, topic: str, partitions: int = 1) -> None:
         self.topics[topic] = (f"id{next(_IDS)}", [Partition() for _ in range(partitions)])
@@ -91,7 +100,7 @@ class Cluster:
     def commit(self, topic: str, values: Iterable[bytes | None], partition: int = 0) -> None:
         """A transaction: its records, and its marker."""
         self.put(topic, values, partition)
-        self.topics[topic][1][partition].slots.append(_MARKER)
+        self.topics[topic][1][partition].slots.append(MARKER)
 
     def trim(self, topic: str, first: int, partition: int = 0) -> None:
         there = self.topics[topic][1][partition]
@@ -111,16 +120,28 @@ class ClientInMemory:
         self._places: dict[tuple[str, int], int] = {}
         self._at_end: set[tuple[str, int]] = set()
 
-    def _ask(self) -> None:
-        if self._cluster.wrong:
-            raise KafkaException(KafkaError(KafkaError._TRANSPORT, "nobody answers"))
-
     def list_topics(self, timeout: float) -> Any:
-        self._ask()
+        self._cluster.ask()
         return SimpleNamespace(brokers={}, topics=dict.fromkeys(self._cluster.topics))
 
-    def describe_topics(self, topics: Any, *, include_authorized_operations: bool, request_timeout: float) -> Any:
-        self._ask()
+    def create_topics(self, topics: Any, *, request_timeout: float) -> Any:
+        self._cluster.ask()
+        made: dict[str, Future[Any]] = {}
+        for topic in topics:
+            self._cluster.make(topic.topic, max(1, topic.num_partitions))
+            self._cluster.policies[topic.topic] = topic.config.get("cleanup.policy", "delete")
+            made[topic.topic] = Future()
+            made[topic.topic].set_result(None)
+        return made
+
+    def describe_configs(self, resources: Any, *, request_timeout: float) -> Any:
+        self._cluster.ask()
+        made: Future[Any] = Future()
+        made.set_result({"cleanup.policy": SimpleNamespace(value=self._cluster.policies[resources[0].name])})
+        return {resources[0]: made}
+
+    def describe_topics(self, topics: Any, *, request_timeout: float, include_authorized_operations: bool = False) -> Any:
+        self._cluster.ask()
         return {name: self._described(name) for name in topics.topic_names}
 
     def _described(self, name: str) -> "Future[Any]":
@@ -135,7 +156,7 @@ class ClientInMemory:
         return made
 
     def list_offsets(self, wanted: Mapping[TopicPartition, OffsetSpec], *, isolation_level: Any, request_timeout: float) -> Any:
-        self._ask()
+        self._cluster.ask()
         found: dict[TopicPartition, Future[Any]] = {}
         for part, spec in wanted.items():
             there = self._cluster.topics[part.topic][1][part.partition]
@@ -165,7 +186,7 @@ class ClientInMemory:
             if slots:
                 self._at_end.discard((topic, number))
                 self._places[topic, number] += len(slots)
-                told = [Told((topic, number, place + at), slot) for at, slot in enumerate(slots) if slot is not _MARKER]
+                told = [Told((topic, number, place + at), slot) for at, slot in enumerate(slots) if slot is not MARKER]
                 return told or self.consume(most, timeout)
             if (topic, number) not in self._at_end:
                 self._at_end.add((topic, number))
@@ -175,6 +196,9 @@ class ClientInMemory:
     def get_watermark_offsets(self, part: TopicPartition, *, cached: bool) -> tuple[int, int]:
         there = self._cluster.topics[part.topic][1][part.partition]
         return there.first, there.end
+
+    def unassign(self) -> None:
+        self._places = {}
 
     def close(self) -> None:
         self._places = {}
@@ -186,5 +210,5 @@ def _offset(there: Partition, spec: OffsetSpec) -> int:
     if spec is OffsetSpec.latest():
         return there.end
     since = spec._value
-    found = (at for at, slot in enumerate(there.slots) if slot is not _MARKER and slot[3] >= since)
+    found = (at for at, slot in enumerate(there.slots) if slot is not MARKER and slot[3] >= since)
     return next((there.first + at for at in found), -1)

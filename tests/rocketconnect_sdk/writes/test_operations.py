@@ -134,3 +134,17 @@ def test_targets_have_the_schema_of_their_rows_and_of_changes_that_of_the_rows_i
         assert schemas_of(batch, read_operations(batch, BY_KEY)[0]) == {"t": row}
     batch = SinkBatch("t/b/0", "t", ["{}"], [0], ["k"], schema=text)
     assert schemas_of(batch, read_operations(batch, BY_KEY)[0]) == {}
+
+
+def test_messages_are_appended_as_they_are_with_headers_and_time() -> None:
+    addressing = Addressing(target=Template.of("${topic}"), more={"queue": Template.of("${queue}")}, messages=True)
+    values = [b"\xff", None, change("d", {"id": 1}, None), "text"]
+    keys = [b"\xfe", '{"a": 1}', {"a": 1}, None]
+    batch = SinkBatch("t/b/0", "t", values, range(4), keys, [7, None, 9, 0], [{"h": "x"}, {}, {}, {}])
+    operations, refused = read_operations(batch, addressing)
+    assert refused == {}
+    assert [each.value for each in operations] == [b"\xff", None, b'{"op":"d","before":{"id":1},"after":null}', b"text"]
+    assert [each.key_value for each in operations] == [b"\xfe", b'{"a": 1}', b'{"a":1}', None]
+    assert [(each.headers, each.time_ms) for each in operations] == [({"h": "x"}, 7), ({}, None), ({}, 9), ({}, 0)]
+    assert {(each.op, each.place, each.more["queue"]) for each in operations} == {(Op.APPEND, ("t", ""), "t/b/0")}
+    assert "has no value" in read_operations(batch, Addressing(target=Template.of("${value}"), messages=True))[1][1]

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, AdminClient, ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
@@ -140,8 +140,14 @@ class Kafka(Server):
 
     def allow(self, user: str, topic: str, operation: str) -> None:
         """Gives a user a right on a topic."""
-        rule = (ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*")
-        acl = AclBinding(*rule, AclOperation[operation], AclPermissionType.ALLOW)
+        self._allow(user, ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, AclOperation[operation])
+
+    def allow_transactions(self, user: str, prefix: str) -> None:
+        """Gives a user the right on transactions whose names begin so."""
+        self._allow(user, ResourceType.TRANSACTIONAL_ID, prefix, ResourcePatternType.PREFIXED, AclOperation.WRITE)
+
+    def _allow(self, user: str, kind: ResourceType, name: str, pattern: ResourcePatternType, operation: AclOperation) -> None:
+        acl = AclBinding(kind, name, pattern, f"User:{user}", "*", operation, AclPermissionType.ALLOW)
         admin = self.admin()
         admin.create_acls([acl])[acl].result(30)
 
@@ -164,6 +170,24 @@ class Kafka(Server):
         writer.produce(topic, b"aborted", partition=partition)
         writer.flush(60)
         writer.abort_transaction(60)
+
+    def read(self, topic: str) -> list[Any]:
+        """All messages that are committed, partition by partition."""
+        settings = {"bootstrap.servers": self.servers, "group.id": "of-tests", "auto.offset.reset": "earliest"}
+        reader = Consumer({**settings, "enable.partition.eof": True, "fetch.wait.max.ms": 10})
+        parts = sorted(reader.list_topics(topic, timeout=30).topics[topic].partitions)
+        reader.assign([TopicPartition(topic, number, 0) for number in parts])
+        found: dict[Any, list[Any]] = {number: [] for number in parts}
+        ended: set[Any] = set()
+        while len(ended) < len(parts):
+            for message in reader.consume(1000, 0.05):
+                if (error := message.error()) is None:
+                    found[message.partition()].append(message)
+                else:
+                    assert error.code() == KafkaError._PARTITION_EOF, error
+                    ended.add(message.partition())
+        reader.close()
+        return [message for number in parts for message in found[number]]
 
     def producer(self, **config: str) -> Any:
         """A producer."""
