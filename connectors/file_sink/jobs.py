@@ -26,6 +26,7 @@ STAGED = {
 
 _COUNT_SECONDS = 60.0
 """So long the driver waits, behind a job, for what its tasks have counted; it comes within milliseconds."""
+_LOOK_SECONDS = 0.005
 _NO_DIRECTORY = "Mkdirs failed to create"
 _PROBE_BYTES = 1 << 16
 _FOR_NOW = tuple(map(os.strerror, FOR_NOW))
@@ -104,10 +105,12 @@ class CountedLines:
         Raises:
             RetriableError: Spark does not say.
         """
-        # Observation.get waits for ever when Spark has dropped the event that tells it (invariant 8).
-        java: Any = self._seen._jo  # noqa: SLF001
+        # Observation.get waits for ever when Spark has dropped the event that tells it (invariant 8), and getOrEmpty, which waits a
+        # tenth of a second, fails when it was too short: https://github.com/apache/spark/pull/53138.
+        told: Any = self._seen._jo.future()  # noqa: SLF001
         until = time.monotonic() + _COUNT_SECONDS
-        while not java.getOrEmpty().nonEmpty():  # waits itself, a tenth of a second
+        while not told.isCompleted():
+            time.sleep(_LOOK_SECONDS)
             if time.monotonic() > until:
                 msg = f"Spark did not say within {_COUNT_SECONDS:g} s how much its tasks have written"
                 raise RetriableError(msg)

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -326,3 +328,19 @@ def test_a_batch_of_which_the_driver_does_not_see_all_is_not_counted(
         assert (tmp_path / "out").read_bytes() == (tmp_path / "small").read_bytes()
     else:
         assert pads.dataset(tmp_path / "out", format=form).count_rows() == len(values)
+
+
+def test_what_spark_tells_late_is_waited_for_and_what_it_never_tells_is_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    lines = spark_session().createDataFrame([("one",), ("three",)], "value string")
+    late, never = jobs.CountedLines(lines), jobs.CountedLines(lines)
+    with ThreadPoolExecutor(1) as other:
+        size = other.submit(late.size)
+        # Longer than Spark's own wait for it.
+        time.sleep(0.3)
+        late.frame.write.text(str(tmp_path / "late"))
+        assert size.result(60) == len("one\nthree\n")
+    monkeypatch.setattr(jobs, "_COUNT_SECONDS", 0.1)
+    with pytest.raises(RetriableError, match="did not say within"):
+        never.size()

@@ -128,7 +128,8 @@ class Plane(
         return "" if report is None else connectors.State.Name(report.state).removeprefix("STATE_")
 
     def trace(self, uid: str, task: int = 0) -> str:
-        return self.reports[uid, task].trace
+        report = self.reports.get((uid, task))
+        return "" if report is None else report.trace
 
     def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
         deadline = time.monotonic() + seconds
