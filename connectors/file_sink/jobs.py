@@ -107,7 +107,8 @@ class CountedLines:
         """
         # Observation.get waits for ever when Spark has dropped the event that tells it (invariant 8), and getOrEmpty, which waits a
         # tenth of a second, fails when it was too short: https://github.com/apache/spark/pull/53138.
-        told: Any = self._seen._jo.future()  # noqa: SLF001
+        java: Any = self._seen._jo  # noqa: SLF001
+        told = java.future()
         until = time.monotonic() + _COUNT_SECONDS
         while not told.isCompleted():
             time.sleep(_LOOK_SECONDS)
