@@ -10,8 +10,8 @@ from rocketconnect_sdk import PermanentError, Position, SourceBatch, SystemAway,
 from rocketconnect_sdk.configuration.connector_options import check_connector
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.source import Edge
-from tests.connectors.kafka.runtime import Runtime
 from tests.connectors.kafka.stand_in import Cluster
+from tests.connectors.partitions import Runtime
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["put", "commit", "grow", "away", "read", "read", "read", "store", "kill"]), st.integers(1, 4)),
@@ -97,7 +97,7 @@ def test_killed_at_any_step_it_sends_every_record_once(cluster: Cluster, steps: 
         else:
             runtime.kill()
     runtime.kill()
-    runtime._forget()
+    runtime.forget()
     for _ in range(10 + written):
         runtime.read()
     assert runtime.values == sorted((b"%d" % n for n in range(written)), key=repr)

@@ -13,7 +13,7 @@ from connectors.kafka.options import CHECK_SECONDS
 from connectors.kafka.source import KafkaSource
 from rocketconnect_sdk import Config, PermanentError, Position, SourceTask, SystemAway, TaskContext, parse
 from rocketconnect_sdk.polled import batches_of
-from tests.connectors.kafka.runtime import Runtime
+from tests.connectors.partitions import Runtime
 from tests.servers.kafka.broker import PASSWORD, Kafka
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def test_killed_at_any_step_it_sends_every_record_once(kafka: Kafka, topic: str,
         elif step == "kill":
             runtime.kill()
     runtime.kill()
-    runtime._forget()
+    runtime.forget()
     until(partial(has_sent, runtime, written), "every record")
     assert runtime.values == sorted((b"%d" % n for n in range(written)), key=repr)
 
@@ -125,7 +125,7 @@ def test_a_server_that_is_killed_comes_back_with_nothing_lost(topic: str) -> Non
         until(partial(has_sent, runtime, 1), "the first")
         runtime.store(2)
         kafka.kill()
-        task = runtime._started()[0]
+        task = runtime.tasks()[0]
         with pytest.raises(SystemAway, match="does not answer"):
             until(partial(polled, task), "the end of the connection")
         runtime.kill()
@@ -140,7 +140,7 @@ def test_a_server_that_is_killed_comes_back_with_nothing_lost(topic: str) -> Non
         assert problem.is_warning
         assert time.monotonic() - began < 3 * CHECK_SECONDS
         with pytest.raises(SystemAway, match="does not answer"):
-            until(partial(polled, runtime._started()[0]), "the end of waiting")
+            until(partial(polled, runtime.tasks()[0]), "the end of waiting")
         runtime.kill()
         kafka.signal(signal.SIGCONT)
 

@@ -15,7 +15,7 @@ from rocketconnect_sdk.configuration.connector_options import check_connector
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.source import Edge
-from tests.connectors.redis.source_runtime import Runtime
+from tests.connectors.partitions import Runtime
 from tests.servers.redis import Redis
 
 SOURCE = RedisSource()

@@ -17,7 +17,7 @@ from connectors.redis.source import RedisSource
 from rocketconnect_sdk import Config, PermanentError, SystemAway, TaskContext, parse
 from rocketconnect_sdk.polled import batches_of
 from tests import free_ports
-from tests.connectors.redis.source_runtime import Runtime
+from tests.connectors.partitions import Runtime
 from tests.servers.redis import Redis
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the runtime does with a source: it plans, sends, stores positions later, and loses tasks at any time."""
+"""What the runtime does with a source of partitions: it plans, sends, stores positions later, and loses tasks at any time."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ class Runtime:
         self._source = source
         self._config = config
         self._most = tasks
-        self._context = TaskContext(batch_records=records, replan=self._forget)
+        self._context = TaskContext(batch_records=records, replan=self.forget)
         self._shares: list[Mapping[str, str]] = []
         self._tasks: list[SourceTask] = []
         self._newest: dict[str, Offset] = {}
@@ -38,16 +38,18 @@ class Runtime:
         """One poll of each task; how many records they gave. What is away is waited for, by another start."""
         given = 0
         with suppress(SystemAway):
-            for task in self._started():
+            for task in self.tasks():
                 for batch in batches_of(task.poll()):
                     given += len(batch)
                     for offset, value in zip(batch.offsets, batch.values, strict=True):
                         if offset > self._newest.get(batch.partition, ()):
                             self._newest[batch.partition] = offset
                             self.sent.setdefault(batch.partition, []).append(value)
-                        self._unstored.append((batch.partition, Position(offset)))
-                    if batch.end:
-                        self._unstored.append((batch.partition, stored(Position(batch.end, batch.resume or {}))))
+                        if batch.resume is None:
+                            self._unstored.append((batch.partition, Position(offset)))
+                    if batch.end or batch.resume is not None:
+                        end = batch.end or batch.offsets[-1]
+                        self._unstored.append((batch.partition, stored(Position(end, batch.resume or {}))))
             return given
         self.kill()
         return given
@@ -63,14 +65,12 @@ class Runtime:
             task.close()
         self._tasks, self._unstored = [], []
 
-    @property
-    def values(self) -> list[object]:
-        return sorted((value for values in self.sent.values() for value in values), key=repr)
-
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """The next tasks are those of another plan."""
         self._shares = []
 
-    def _started(self) -> list[SourceTask]:
+    def tasks(self) -> list[SourceTask]:
+        """Those that run."""
         if not self._shares and self._tasks:
             # Tasks of another plan begin when those of this one have ended clean.
             self.store(len(self._unstored))
@@ -81,3 +81,8 @@ class Runtime:
                 self._tasks.append(self._source.open(self._config, share, self._context))
                 self._tasks[-1].start(dict(self.positions))
         return self._tasks
+
+    @property
+    def values(self) -> list[object]:
+        """All that was sent, in the order of their texts."""
+        return sorted((value for values in self.sent.values() for value in values), key=repr)
