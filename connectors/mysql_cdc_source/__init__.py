@@ -4,18 +4,24 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocketconnect_sdk.changes import KEY_OPTION, MASK_OPTIONS, OPTIONS
-from rocketconnect_sdk.changes.snapshots.incremental import INCREMENTAL_OPTIONS, SIGNALS
-from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.source import (
+    CHANGE_OPTIONS,
+    SERVER_NAME,
+    LogSource,
+    heartbeat,
+    name_patterns,
+    table_topic,
+    topics_of,
+)
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.origins.tables import address, tables_of
 from rocketconnect_sdk.permissions.hosts import of_host
 from rocketconnect_sdk.permissions.roots import Access
-from rocketconnect_sdk.record import Position
-from rocketconnect_sdk.source import Plan, Source, SourceTask
+from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.source import SourceTask
 
 if TYPE_CHECKING:
     from connectors.mysql_cdc_source.verification import MysqlTables
@@ -23,12 +29,7 @@ if TYPE_CHECKING:
 _MOST_ID = (1 << 32) - 2
 
 
-def _patterns(key: str, doc: str, example: str) -> Option:
-    fix = f"Give regular expressions for the whole name, separated by commas, such as {example}."
-    return Option(key, doc, Kind.LIST, "", check=patterns_problem, fix=fix)
-
-
-class MysqlCdcSource(Source):
+class MysqlCdcSource(LogSource):
     """Copies tables of MySQL and MariaDB, and then every change of their rows, read from the binary log."""
 
     name = "mysql_cdc_source"
@@ -56,11 +57,11 @@ class MysqlCdcSource(Source):
             minimum=1,
             maximum=_MOST_ID,
         ),
-        Option("server.name", "What the server is called in source.name; without it as the connector.", default=""),
-        _patterns("database.include", "The databases that are captured; empty: all but the server's own.", "shop, crm_.*"),
-        _patterns("table.include", "The tables of these that are captured, as database.table; empty: all.", r"shop\.order.*"),
-        _patterns("table.exclude", "Tables that are not, as database.table.", r"shop\.audit_.*"),
-        _patterns("column.exclude", "Columns that are left out, as database.table.column.", r"crm\.person\.password"),
+        SERVER_NAME,
+        name_patterns("database.include", "The databases that are captured; empty: all but the server's own.", "shop, crm_.*"),
+        name_patterns("table.include", "The tables of these that are captured, as database.table; empty: all.", r"shop\.order.*"),
+        name_patterns("table.exclude", "Tables that are not, as database.table.", r"shop\.audit_.*"),
+        name_patterns("column.exclude", "Columns that are left out, as database.table.column.", r"crm\.person\.password"),
         Option(
             "snapshot.mode",
             "initial: the rows that are there, then the log. incremental: both at a time, the rows in chunks without a long "
@@ -69,24 +70,10 @@ class MysqlCdcSource(Source):
             default="initial",
             choices=("initial", "incremental", "only", "never", "earliest"),
         ),
-        Option(
-            "heartbeat.interval",
-            "How often the position in the log is stored, also when nothing is captured.",
-            Kind.DURATION,
-            "1s",
-            minimum=0.05,
-        ),
-        Option(
-            "table.topic",
-            "The topic of a table; ${topic} is the topic of the configuration. Without ${table} all tables are in one.",
-            default="${topic}-${database}-${table}",
-        ),
-        KEY_OPTION,
-        *MASK_OPTIONS,
-        *INCREMENTAL_OPTIONS,
-        *OPTIONS,
+        heartbeat("How often the position in the log is stored, also when nothing is captured."),
+        table_topic("${topic}-${database}-${table}"),
+        *CHANGE_OPTIONS,
     )
-    signals = SIGNALS
 
     def check(self, config: Config) -> Iterable[Problem]:
         """Looks at the server, its settings, what the user may do, and whether there is something to capture."""
@@ -98,24 +85,13 @@ class MysqlCdcSource(Source):
         """The tables. See Source."""
         place = f"mysql://{address(config['hostname'], config['port'])}/"
         include, exclude, databases = (config[key] for key in ("table.include", "table.exclude", "database.include"))
-        return tables_of("table.include", place, _into(config), include, exclude, databases)
+        return tables_of("table.include", place, topics_of(config), include, exclude, databases)
 
-    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
-        """One task: a log is read in order."""
-        del config, max_tasks, positions
-        return Plan([{}])
+    def check_watermark(self, offset: Offset) -> None:
+        """See LogSource."""
+        from connectors.mysql_cdc_source.watermark import Watermark
 
-    def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
-        """See Source."""
-        from connectors.mysql_cdc_source.watermark import PARTITION, Watermark
-
-        problems = list(super().check_position(config, partition, position))
-        if not problems and partition == PARTITION:
-            try:
-                Watermark.of(position.offset)
-            except ValueError as error:
-                problems.append(Problem(partition, str(list(position.offset)), str(error), "Give one that it had."))
-        return problems
+        Watermark.of(offset)
 
     def tables(self, config: Config) -> "MysqlTables":
         """See Source."""
@@ -139,7 +115,3 @@ def _tls_problems(config: Config) -> Iterable[Problem]:
         yield Problem("tls.ca", ca, "means nothing without tls", "Set tls=true, or remove it.")
     elif ca is not None and not Path(ca).is_file():
         yield Problem("tls.ca", ca, "is no file", "Correct the path.")
-
-
-def _into(config: Config) -> str:
-    return str(config["table.topic"]).replace("${topic}", config["topic"])

@@ -12,15 +12,14 @@ from connectors.mysql_cdc_source.binlog.server import (
     setting_problems,
     variables_of,
 )
-from connectors.mysql_cdc_source.making import LONGEST_TOPIC, named_of
 from connectors.mysql_cdc_source.replicas import replicas
 from connectors.mysql_cdc_source.rows.beginning import GTID_FIX, gtid_problem
 from connectors.mysql_cdc_source.rows.incremental import key_problem
-from connectors.mysql_cdc_source.settings import Settings, login_of
+from connectors.mysql_cdc_source.settings import Settings, login_of, path_of
 from connectors.mysql_cdc_source.tables import Filter, Name, names, now
-from rocketconnect_sdk.changes import topics
-from rocketconnect_sdk.changes.message_keys import warnings_of_keyless
 from rocketconnect_sdk.configuration.references import REFERENCE
+from rocketconnect_sdk.database_logs.checks import table_problems
+from rocketconnect_sdk.database_logs.making import named_of
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
@@ -80,6 +79,7 @@ def _replica_problems(config: Config, connection: Connection) -> Iterator[Proble
 
 def _table_problems(config: Config, connection: Connection) -> Iterable[Problem]:
     settings = Settings.of(config)
+    capture = settings.capture
     found = names(connection, settings.chosen)
     user = config["username"]
     grant = f"GRANT SELECT ON *.* TO '{user}'@'%', or on the databases that are captured."
@@ -96,20 +96,14 @@ def _table_problems(config: Config, connection: Connection) -> Iterable[Problem]
         try:
             table = now(connection, name, settings.chosen)
             if table is not None:
-                columns[str(name)] = table.schema, settings.keys.columns(str(name)) or table.key
-            if settings.incremental and table is not None and (problem := key_problem(table)):
+                columns[str(name)] = table.schema, capture.keys.columns(str(name)) or table.key
+            if capture.incremental and table is not None and (problem := key_problem(table)):
                 yield Problem("snapshot.mode", "incremental", problem, "Leave the table out, or take another mode.")
         except PermanentError as error:
             yield Problem("column.exclude", str(name), str(error), "Leave the column out.")
-        topic = named_of(settings.template, settings.topic, name).topic
-        if len(topic) > LONGEST_TOPIC:
-            yield Problem("table.topic", topic, f"has more than {LONGEST_TOPIC} characters", "Give a shorter format.")
-    if shared := topics.shared_topic(named_of(settings.template, settings.topic, name) for name in found):
-        yield Problem("table.topic", shared[0], shared[1], topics.FIX)
-    yield from settings.keys.problems({table: [field.name for field in schema.fields] for table, (schema, _) in columns.items()})
-    yield from settings.masks.problems(columns)
-    yield from warnings_of_keyless({table: key for table, (_, key) in columns.items()})
-    if settings.log:
+    tables = [named_of(capture.template, capture.topic, name, path_of(name)) for name in found]
+    yield from table_problems(capture, tables, columns)
+    if capture.log:
         yield from _cascade_warnings(connection, found)
     yield from _not_readable(connection, [f"`{name.database}`.`{name.table}`" for name in found], grant)
 

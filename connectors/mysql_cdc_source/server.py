@@ -11,9 +11,8 @@ from connectors.mysql_cdc_source.binlog.server import (
     log_files,
     variables_of,
 )
-from connectors.mysql_cdc_source.watermark import PARTITION, Place, Watermark, file_number, server_of
+from connectors.mysql_cdc_source.watermark import Place, Watermark, file_number, server_of
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.record import Offset
 
 _FILE_DIGITS = 6
 
@@ -70,12 +69,3 @@ def first_place(connection: Connection) -> Position:
     """The first place that the server still has."""
     file = log_files(connection)[0].name
     return Position(file, 4, gtids_at(connection, file, 4) or "")
-
-
-def watermark_of(offset: Offset) -> Watermark:
-    """The watermark in an offset; a PermanentError: it is none."""
-    try:
-        return Watermark.of(offset)
-    except ValueError as error:
-        msg = f"the position {list(offset)} of {PARTITION} {error}: put back one that it had, or remove it for a new snapshot"
-        raise PermanentError(msg) from error

@@ -6,13 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connectors.mysql_cdc_source.binlog.server import Login
-from connectors.mysql_cdc_source.making import Making
-from connectors.mysql_cdc_source.tables import Filter
-from rocketconnect_sdk.changes import ChangeForm, ColumnMasks, MessageKeys
+from connectors.mysql_cdc_source.tables import Filter, Name
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.capture import Capture
+from rocketconnect_sdk.database_logs.making import Making, Path
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 
+SOURCE = struct(
+    [
+        ("file", STRING),
+        ("pos", Schema(Type.INT64)),
+        ("row", Schema(Type.INT64)),
+        ("gtid", Schema(Type.STRING, optional=True)),
+        ("server_id", Schema(Type.INT64)),
+    ]
+)
+"""What the field source has besides what all databases have: pos is where the event begins, row the number of the row in it."""
 _LEAST_ID, _IDS = 1 << 30, (1 << 31) - 1
 
 
@@ -23,81 +34,36 @@ class Settings:
     Attributes:
         login: The server.
         chosen: What is captured.
-        snapshot: The rows that are there are read.
-        log: The changes are, too.
-        incremental: The rows that are there are read in chunks, while the changes are.
-        chunk_rows: How many rows a chunk has.
-        chunk_rate: How many rows chunks have in a second; 0: no limit.
+        capture: How, and what becomes of it.
         earliest: Without a snapshot, from the first change that the server still has.
-        heartbeat: How often the position in the log is stored, in seconds.
-        form: Of the records.
-        name: What the server is called in records; empty: as the connector.
-        keys: Of the records.
-        masks: Of columns.
-        topic: The topic of the configuration.
-        template: Of the topics of tables.
         replica: The server id; None: made of the connector.
     """
 
     login: Login
     chosen: Filter
-    snapshot: bool
-    log: bool
-    incremental: bool
-    chunk_rows: int
-    chunk_rate: int
+    capture: Capture
     earliest: bool
-    heartbeat: float
-    form: ChangeForm
-    name: str
-    keys: MessageKeys
-    masks: ColumnMasks
-    topic: str
-    template: str
     replica: int | None
 
     @classmethod
     def of(cls, config: Config) -> "Settings":
         """As configured."""
-        mode = config["snapshot.mode"]
-        return cls(
-            login_of(config),
-            Filter.of(config),
-            snapshot=mode in {"initial", "only"},
-            log=mode != "only",
-            incremental=mode == "incremental",
-            chunk_rows=config["incremental.snapshot.chunk.size"],
-            chunk_rate=config["incremental.snapshot.max.rate.rows"],
-            earliest=mode == "earliest",
-            heartbeat=config["heartbeat.interval"],
-            form=ChangeForm.of(config),
-            name=config["server.name"],
-            keys=MessageKeys.of(config),
-            masks=ColumnMasks.of(config),
-            # An option of the runtime, which a test of the connector alone does not have.
-            topic=config["topic"] if "topic" in config else "",  # noqa: SIM401 - Config has no default of its own
-            template=config["table.topic"],
-            replica=config["server.id"],
-        )
+        earliest = config["snapshot.mode"] == "earliest"
+        return cls(login_of(config), Filter.of(config), Capture.of(config), earliest, config["server.id"])
 
     def server_id(self, context: TaskContext) -> int:
         """A number that no other replica of the server has."""
         digest = hashlib.sha256(context.connector_uid.encode()).digest()
         return self.replica or _LEAST_ID + int.from_bytes(digest[:4], "big") % _IDS
 
-    def making(self, context: TaskContext, positions: Mapping[str, Offset], *, mariadb: bool) -> Making:
+    def making(self, context: TaskContext, positions: Mapping[str, Offset], *, mariadb: bool) -> Making[Name]:
         """What is the same for all tables."""
-        return Making(
-            self.form,
-            "mariadb" if mariadb else "mysql",
-            self.name or context.connector,
-            self.topic,
-            self.template,
-            columnar=context.columns,
-            positions=dict(positions),
-            keys=self.keys,
-            masks=self.masks,
-        )
+        return self.capture.making(context, positions, "mariadb" if mariadb else "mysql", path_of, SOURCE)
+
+
+def path_of(name: Name) -> Path:
+    """Where a table stands: in a database, which has no schemas."""
+    return Path(name.database, "", name.table)
 
 
 def login_of(config: Config) -> Login:

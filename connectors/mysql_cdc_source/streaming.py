@@ -11,7 +11,6 @@ from connectors.mysql_cdc_source.binlog.row_reading.images import RowImages
 from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream, Entry
 from connectors.mysql_cdc_source.columns import from_log
-from connectors.mysql_cdc_source.making import Making, log_partition
 from connectors.mysql_cdc_source.periods import is_sequence, period_of, shown
 from connectors.mysql_cdc_source.rows.log_columns import LogColumns, LoggedRows
 from connectors.mysql_cdc_source.rows.window import Seen, TableWindow
@@ -23,6 +22,7 @@ from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.changes.table import getter
 from rocketconnect_sdk.changes.unseen import ANY, Unseen
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.making import Making, log_partition
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import SourceBatch
 
@@ -92,7 +92,7 @@ class LogReader:
         self,
         stream: BinlogStream,
         era: int,
-        making: Making,
+        making: Making[Name],
         chosen: Filter,
         now: Callable[[Name], Table | None],
         values: Values,

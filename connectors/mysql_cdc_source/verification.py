@@ -9,13 +9,13 @@ from connectors.jdbc.reading.mysql import MysqlReading
 from connectors.jdbc.reading.table_rows import joined
 from connectors.mysql_cdc_source.binlog.server import connected
 from connectors.mysql_cdc_source.columns import schema_of
-from connectors.mysql_cdc_source.making import named_of
 from connectors.mysql_cdc_source.rows.snapshot import transaction
 from connectors.mysql_cdc_source.rows.text_query import TextQueries
 from connectors.mysql_cdc_source.rows.text_rows import selected, split, typed, values
-from connectors.mysql_cdc_source.settings import Settings
+from connectors.mysql_cdc_source.settings import Settings, path_of
 from connectors.mysql_cdc_source.tables import Table, names, now
 from rocketconnect_sdk.changes.arrays import compared
+from rocketconnect_sdk.database_logs.making import named_of
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
@@ -32,13 +32,14 @@ class MysqlTables(SourceTables):
 
     def tables(self) -> Sequence[CapturedTable]:
         """See SourceTables."""
-        settings = self._settings
+        settings, capture = self._settings, self._settings.capture
         with connected(settings.login) as connection:
             found = names(connection, settings.chosen)
         made = []
         for name in found:
-            origin = {"database": name.database, "schema": "", "table": name.table}
-            made.append(CapturedTable(str(name), named_of(settings.template, settings.topic, name).topic, origin))
+            path = path_of(name)
+            topic = named_of(capture.template, capture.topic, name, path).topic
+            made.append(CapturedTable(str(name), topic, path._asdict()))
         return made
 
     def open(self, name: str) -> TableRows:
@@ -57,9 +58,9 @@ class _Rows(TableRows):
     def __init__(self, settings: Settings, table: Table) -> None:
         self._login = settings.login
         self._table = table
-        self._masks = settings.masks.on_compared(str(table.name), table.schema, table.key)
+        self._masks = settings.capture.masks.on_compared(str(table.name), table.schema, table.key)
         self.columns, self.key = self._masks.schema(table.schema), table.key
-        self._fitting = settings.masks.unfit.fitting(str(table.name), self.columns, table.key)
+        self._fitting = settings.capture.masks.unfit.fitting(str(table.name), self.columns, table.key)
 
     def behind(self, key: Key | None, names: Sequence[str]) -> Generator[ReadRows]:
         """See TableRows."""

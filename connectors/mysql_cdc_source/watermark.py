@@ -16,7 +16,6 @@ from connectors.mysql_cdc_source.binlog.server import LogFile
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset
 
-PARTITION = "log"
 _FIXED = 4
 _WORDS = 4
 _NONE, _MARIADB, _MYSQL = range(3)

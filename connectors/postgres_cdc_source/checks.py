@@ -9,13 +9,11 @@ from psycopg.rows import TupleRow
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import connect
 from connectors.postgres_cdc_source.logical.requirements import keyless, problems
-from connectors.postgres_cdc_source.making import named_of
-from connectors.postgres_cdc_source.settings import address_of
+from connectors.postgres_cdc_source.settings import Settings, address_of
 from connectors.postgres_cdc_source.tables import Filter, Name, lacking_in_identity, names, now, told_of_old_rows
-from rocketconnect_sdk.changes import ColumnMasks, MessageKeys
-from rocketconnect_sdk.changes.message_keys import warnings_of_keyless
-from rocketconnect_sdk.changes.topics import FIX, shared_topic
 from rocketconnect_sdk.configuration.references import REFERENCE
+from rocketconnect_sdk.database_logs.checks import table_problems
+from rocketconnect_sdk.database_logs.making import named_of
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
@@ -53,28 +51,22 @@ def server_problems(config: Config) -> Iterable[Problem]:
 
 
 def _table_problems(config: Config, connection: psycopg.Connection[TupleRow], tables: Sequence[Name]) -> Iterable[Problem]:
-    chosen, catalog, keys = Filter.of(config), Catalog(connection), MessageKeys.of(config)
-    refused = keyless(connection, tables)
+    settings = Settings.of(config)
+    chosen, capture, catalog = settings.chosen, settings.capture, Catalog(connection)
+    refused = {".".join(name) for name in keyless(connection, tables)}
     found: dict[str, tuple[Schema, Sequence[str]]] = {}
     for name in tables:
         try:
             if (table := now(connection, catalog, name, chosen)) is not None:
-                found[str(name)] = table.schema, keys.columns(str(name)) or table.key
+                found[str(name)] = table.schema, capture.keys.columns(str(name)) or table.key
         except PermanentError as error:
             fix = "Change what the publication has of the table, or leave the table out with table.exclude."
             yield Problem("publication.name", chosen.publication, str(error), fix)
-    template, database = config["table.topic"], address_of(config).database
-    topic = config["topic"] if "topic" in config else ""  # noqa: SIM401 - Config has no default of its own
-    if shared := shared_topic(named_of(template, topic, database, name) for name in tables):
-        yield Problem("table.topic", shared[0], shared[1], FIX)
-    yield from keys.problems({table: [field.name for field in columns.fields] for table, (columns, _) in found.items()})
-    yield from ColumnMasks.of(config).problems(found)
-    yield from warnings_of_keyless(
-        {str(name): found[str(name)][1] for name in tables if str(name) in found and name not in refused}
-    )
-    if config["snapshot.mode"] == "only":
+    named = [named_of(capture.template, capture.topic, name, settings.path_of(name)) for name in tables]
+    yield from table_problems(capture, named, found, refused)
+    if not capture.log:
         return
     for name in tables:
-        if lacking := lacking_in_identity(connection, name, keys.columns(str(name))):
+        if lacking := lacking_in_identity(connection, name, capture.keys.columns(str(name))):
             fix = "Run that, or take columns of the primary key."
             yield Problem("message.key.columns", ",".join(lacking), told_of_old_rows(name, lacking), fix)

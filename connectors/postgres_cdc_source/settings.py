@@ -1,14 +1,19 @@
 """What is configured, as the task needs it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from connectors.postgres_cdc_source.logical.connection import Address
-from connectors.postgres_cdc_source.making import Making
-from connectors.postgres_cdc_source.tables import Filter
-from rocketconnect_sdk.changes import ChangeForm, ColumnMasks, MessageKeys
+from connectors.postgres_cdc_source.tables import Filter, Name
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.capture import Capture
+from rocketconnect_sdk.database_logs.making import Making, Path
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Offset
+from rocketconnect_sdk.schema import Schema, Type, struct
+
+SOURCE = struct([("txId", Schema(Type.INT64, optional=True)), ("lsn", Schema(Type.INT64))])
+"""What the field source has besides what all databases have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,76 +23,29 @@ class Settings:
     Attributes:
         address: The database.
         chosen: What is captured.
+        capture: How, and what becomes of it.
         slot: The replication slot.
         publication: The publication.
-        snapshot: The rows that are there are read.
-        log: The changes are, too.
-        incremental: The rows that are there are read in chunks, while the changes are.
-        chunk_rows: How many rows a chunk has.
-        chunk_rate: How many rows chunks have in a second; 0: no limit.
-        heartbeat: How often the position in the log is stored, in seconds.
-        form: Of the records.
-        name: What the server is called in records; empty: as the connector.
-        keys: Of the records.
-        masks: Of columns.
-        topic: The topic of the configuration.
-        template: Of the topics of tables.
     """
 
     address: Address
     chosen: Filter
+    capture: Capture
     slot: str
     publication: str
-    snapshot: bool
-    log: bool
-    incremental: bool
-    chunk_rows: int
-    chunk_rate: int
-    heartbeat: float
-    form: ChangeForm
-    name: str
-    keys: MessageKeys
-    masks: ColumnMasks
-    topic: str
-    template: str
 
     @classmethod
     def of(cls, config: Config) -> "Settings":
         """As configured."""
-        mode = config["snapshot.mode"]
-        return cls(
-            address_of(config),
-            Filter.of(config),
-            config["slot.name"],
-            config["publication.name"],
-            snapshot=mode in {"initial", "only"},
-            log=mode != "only",
-            incremental=mode == "incremental",
-            chunk_rows=config["incremental.snapshot.chunk.size"],
-            chunk_rate=config["incremental.snapshot.max.rate.rows"],
-            heartbeat=config["heartbeat.interval"],
-            form=ChangeForm.of(config),
-            name=config["server.name"],
-            keys=MessageKeys.of(config),
-            masks=ColumnMasks.of(config),
-            # An option of the runtime, which a test of the connector alone does not have.
-            topic=config["topic"] if "topic" in config else "",  # noqa: SIM401 - Config has no default of its own
-            template=config["table.topic"],
-        )
+        return cls(address_of(config), Filter.of(config), Capture.of(config), config["slot.name"], config["publication.name"])
 
-    def making(self, context: TaskContext, positions: dict[str, Offset]) -> Making:
+    def path_of(self, name: Name) -> Path:
+        """Where a table stands."""
+        return Path(self.address.database, *name)
+
+    def making(self, context: TaskContext, positions: Mapping[str, Offset]) -> Making[Name]:
         """What is the same for all tables."""
-        return Making(
-            self.form,
-            self.name or context.connector,
-            self.address.database,
-            self.topic,
-            self.template,
-            columnar=context.columns,
-            positions=positions,
-            keys=self.keys,
-            masks=self.masks,
-        )
+        return self.capture.making(context, positions, "postgresql", self.path_of, SOURCE)
 
 
 def address_of(config: Config) -> Address:

@@ -9,7 +9,6 @@ from connectors.postgres_cdc_source.logical.stream import Stream
 from connectors.postgres_cdc_source.logical.wire import events as ev
 from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 from connectors.postgres_cdc_source.logical.wire.values import Missing
-from connectors.postgres_cdc_source.making import Making, log_partition
 from connectors.postgres_cdc_source.rows.log_columns import LogColumns, LoggedRows
 from connectors.postgres_cdc_source.rows.window import TableWindow
 from connectors.postgres_cdc_source.tables import Filter, Name, Table, as_logged, lacking_in_old_rows, told_of_old_rows
@@ -17,6 +16,7 @@ from rocketconnect_sdk.changes import Operation, TableChanges, Transaction
 from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.changes.table import getter
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.making import Making, log_partition
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import SourceBatch
 
@@ -69,7 +69,7 @@ class LogReader:
         self,
         stream: Stream,
         decoder: Decoder,
-        making: Making,
+        making: Making[Name],
         chosen: Filter,
         key: Callable[[Name], Sequence[str]],
         values: Callable[[Table, Row, Sequence[str], int], Sequence[object] | None],

@@ -10,12 +10,12 @@ from connectors.jdbc.reading.postgres import PostgresReading
 from connectors.jdbc.reading.table_rows import joined
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import connect, quoted
-from connectors.postgres_cdc_source.making import named_of
 from connectors.postgres_cdc_source.rows.copying import Copy, typed, values
 from connectors.postgres_cdc_source.rows.snapshot import transaction
 from connectors.postgres_cdc_source.settings import Settings
 from connectors.postgres_cdc_source.tables import Table, names, now
 from rocketconnect_sdk.changes.arrays import compared
+from rocketconnect_sdk.database_logs.making import named_of
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.verification import CapturedTable, Key, ReadRows, SourceTables, TableRows
@@ -31,14 +31,14 @@ class PostgresTables(SourceTables):
 
     def tables(self) -> Sequence[CapturedTable]:
         """See SourceTables."""
-        settings = self._settings
+        settings, capture = self._settings, self._settings.capture
         with closing(connect(settings.address)) as connection:
             found = names(connection, settings.chosen)
         made = []
         for name in found:
-            origin = {"database": settings.address.database, "schema": name.schema, "table": name.table}
-            named = named_of(settings.template, settings.topic, settings.address.database, name)
-            made.append(CapturedTable(str(name), named.topic, origin))
+            path = settings.path_of(name)
+            topic = named_of(capture.template, capture.topic, name, path).topic
+            made.append(CapturedTable(str(name), topic, path._asdict()))
         return made
 
     def open(self, name: str) -> TableRows:
@@ -57,9 +57,9 @@ class _Rows(TableRows):
     def __init__(self, settings: Settings, table: Table) -> None:
         self._address = settings.address
         self._table = table
-        self._masks = settings.masks.on_compared(str(table.name), table.schema, table.key)
+        self._masks = settings.capture.masks.on_compared(str(table.name), table.schema, table.key)
         self.columns, self.key = self._masks.schema(table.schema), table.key
-        self._fitting = settings.masks.unfit.fitting(str(table.name), self.columns, table.key)
+        self._fitting = settings.capture.masks.unfit.fitting(str(table.name), self.columns, table.key)
 
     def behind(self, key: Key | None, names: Sequence[str]) -> Generator[ReadRows]:
         """See TableRows."""

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 
 from connectors.postgres_cdc_source.logical.continuity import Stored
 from connectors.postgres_cdc_source.logical.slots import Server
-from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset
 
-PARTITION = "log"
 _INTEGERS = 5
 _HALF = 1 << 32
 
@@ -59,16 +57,3 @@ class Watermark:
             raise ValueError(msg)
         lsn, done, high, low, timeline = offset
         return cls(lsn, bool(done), str(high * _HALF + low), timeline)
-
-
-def watermark_of(offset: Offset) -> Watermark:
-    """Of a position that is stored.
-
-    Raises:
-        PermanentError: it is none.
-    """
-    try:
-        return Watermark.of(offset)
-    except ValueError as error:
-        msg = f"the position {list(offset)} of {PARTITION} {error}: put back one that it had, or remove it for a new snapshot"
-        raise PermanentError(msg) from error

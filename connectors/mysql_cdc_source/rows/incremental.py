@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from connectors.jdbc.keys import any_of
 from connectors.jdbc.reading.mysql import MysqlReading
 from connectors.mysql_cdc_source.binlog.server import Connection, Position, connected, explained, rows_of
-from connectors.mysql_cdc_source.making import Making
 from connectors.mysql_cdc_source.rows import keys
 from connectors.mysql_cdc_source.rows.beginning import begin
 from connectors.mysql_cdc_source.rows.table_rows import Places, batch_of, path_of, query_of, quoted
@@ -27,6 +26,7 @@ from rocketconnect_sdk.changes.snapshots.asking import ask_all, key_length_probl
 from rocketconnect_sdk.changes.snapshots.chunked import Chunk, Chunks, Reading, Texts
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, keys_of, partition_of
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.making import Making
 from rocketconnect_sdk.errors import ConnectorError
 from rocketconnect_sdk.record import Offset, SourceBatch
 
@@ -98,9 +98,9 @@ class Incremental(Chunks[Table, Places, _Chunk, LogReader]):
     altered = TableAltered
 
     def __init__(
-        self, settings: Settings, making: Making, requests: Requests, place: Callable[[Position], Place], context: TaskContext
+        self, settings: Settings, making: Making[Name], requests: Requests, place: Callable[[Position], Place], context: TaskContext
     ) -> None:
-        super().__init__(requests, context, rows=settings.chunk_rows, rate=settings.chunk_rate)
+        super().__init__(requests, context, rows=settings.capture.chunk_rows, rate=settings.capture.chunk_rate)
         self._settings = settings
         self._making = making
         self._place = place

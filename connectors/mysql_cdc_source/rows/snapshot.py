@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator, Sequence
 
 from connectors.mysql_cdc_source.binlog.server import Connection, Login, Position, connect, explained, gtids_at, is_mariadb, rows_of
-from connectors.mysql_cdc_source.making import Making, snapshot_partition
 from connectors.mysql_cdc_source.rows.table_rows import Places, batch_of, query_of
 from connectors.mysql_cdc_source.rows.text_query import QueryRefused, TableAltered, TextQueries
 from connectors.mysql_cdc_source.rows.text_rows import split
 from connectors.mysql_cdc_source.tables import Filter, Name, Table, now
 from rocketconnect_sdk.changes.snapshots.expected import Expected
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.making import Making, snapshot_partition
 from rocketconnect_sdk.record import Offset, SourceBatch
 
 RUN = 1
@@ -97,7 +97,7 @@ class Snapshot:
         login: Login,
         tables: Sequence[Name],
         chosen: Filter,
-        making: Making,
+        making: Making[Name],
         place: Position,
         context: TaskContext,
     ) -> None:

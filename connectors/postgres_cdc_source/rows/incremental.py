@@ -19,7 +19,6 @@ from connectors.jdbc.reading.postgres import PostgresReading
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import ask as rows_of
 from connectors.postgres_cdc_source.logical.connection import connect, quoted, run
-from connectors.postgres_cdc_source.making import Making
 from connectors.postgres_cdc_source.rows.copying import Copy, texts_of
 from connectors.postgres_cdc_source.rows.snapshot import TableAltered, hold, transaction
 from connectors.postgres_cdc_source.rows.table_rows import Places, batch_of, path_of, query_of
@@ -34,6 +33,7 @@ from rocketconnect_sdk.changes.snapshots.asking import ask_all, key_length_probl
 from rocketconnect_sdk.changes.snapshots.chunked import Chunk, Chunks, Reading, Texts
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, keys_of, partition_of
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.making import Making
 from rocketconnect_sdk.errors import ConnectorError
 from rocketconnect_sdk.record import Offset, SourceBatch
 
@@ -124,12 +124,12 @@ class Incremental(Chunks[Table, Places, _Chunk, LogReader]):
         settings: Settings,
         catalog: Catalog,
         control: psycopg.Connection[TupleRow],
-        making: Making,
+        making: Making[Name],
         requests: Requests,
         writers: Writers,
         context: TaskContext,
     ) -> None:
-        super().__init__(requests, context, rows=settings.chunk_rows, rate=settings.chunk_rate)
+        super().__init__(requests, context, rows=settings.capture.chunk_rows, rate=settings.capture.chunk_rate)
         self._settings = settings
         self._catalog = catalog
         self._control = control

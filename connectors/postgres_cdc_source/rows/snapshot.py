@@ -13,12 +13,12 @@ from psycopg.rows import TupleRow
 from connectors.jdbc.reading.postgres import COUNTED
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import Address, connect, failure, run
-from connectors.postgres_cdc_source.making import Making, snapshot_partition
 from connectors.postgres_cdc_source.rows.copying import Copy
 from connectors.postgres_cdc_source.rows.table_rows import Places, batch_of, path_of, query_of
 from connectors.postgres_cdc_source.tables import Filter, Name, Table, now
 from rocketconnect_sdk.changes.snapshots.expected import Expected
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.making import Making, snapshot_partition
 from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.record import Offset, SourceBatch
 
@@ -86,7 +86,7 @@ class Snapshot:
         catalog: Catalog,
         tables: Sequence[Name],
         chosen: Filter,
-        making: Making,
+        making: Making[Name],
         lsn: int,
         context: TaskContext,
     ) -> None:

@@ -10,11 +10,12 @@ from connectors.mysql_cdc_source.binlog.row_reading.column import Column, Type
 from connectors.mysql_cdc_source.binlog.row_reading.table_map import KeyColumn, TableMap
 from connectors.mysql_cdc_source.binlog.server import Position
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream, Entry
-from connectors.mysql_cdc_source.making import Making
+from connectors.mysql_cdc_source.settings import SOURCE, path_of
 from connectors.mysql_cdc_source.streaming import LogReader
-from connectors.mysql_cdc_source.tables import Filter
+from connectors.mysql_cdc_source.tables import Filter, Name
 from rocketconnect_sdk.changes import ChangeForm
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.making import Making
 
 TABLE = TableMap("d", "t", (Column(Type.LONG, nullable=False, name="id", unsigned=False),), (KeyColumn(0),), ())
 
@@ -40,8 +41,12 @@ def _inserted(*ids: int) -> Entry:
     return Entry(Header(1_700_000_000, 30, 1, 50, 900, 0), event, Position("log.000002", 900), None, between=False)
 
 
+def _making(form: ChangeForm) -> Making[Name]:
+    return Making(form, "mysql", "s", path_of, SOURCE, "t", "${table}", columnar=True, positions={})
+
+
 def test_rows_of_events_that_end_at_one_place_have_offsets_of_their_own() -> None:
-    making = Making(ChangeForm(envelope=False), "mysql", "s", "t", "${table}", columnar=True, positions={})
+    making = _making(ChangeForm(envelope=False))
     stream = cast("BinlogStream", Scripted([_inserted(1, 2), _inserted(3)]))
     (batch,) = LogReader(stream, 0, making, Filter(), lambda _: None, lambda *_: {}, TaskContext()).poll()
     assert batch.offsets == [(0, 2, 900, 1), (0, 2, 900, 2), (0, 2, 900, 3)]
@@ -53,7 +58,7 @@ def _said(text: str, *, flags: int = 0) -> Entry:
 
 
 def test_names_of_statements_are_those_of_the_server_whatever_their_letters(caplog: pytest.LogCaptureFixture) -> None:
-    making = Making(ChangeForm(), "mysql", "s", "t", "${table}", columnar=True, positions={})
+    making = _making(ChangeForm())
     said = (_said("TRUNCATE T"), _said("TRUNCATE T", flags=4), _said("DROP DATABASE D"), _said("ALTER TABLE other.T MODIFY id INT"))
     stream, chosen = cast("BinlogStream", Scripted([_inserted(1), *said])), Filter(databases=["d"])
     (batch,) = LogReader(stream, 0, making, chosen, lambda _: None, lambda *_: {}, TaskContext(), folded=True).poll()

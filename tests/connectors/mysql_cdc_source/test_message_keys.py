@@ -67,8 +67,8 @@ def test_rows_of_a_chunk_are_compared_with_the_log_by_the_primary_key(database: 
     with running(given) as run:
         run.until(lambda run: "log" in run.positions)
         run.task.signal("execute-snapshot", {"tables": f"{database.name}.t", "condition": "SLEEP(0.02) = 0"})
-        run.until(lambda run: run.task._log is not None and run.task._log.window is not None)  # type: ignore[attr-defined]
-        log: LogReader = run.task._log  # type: ignore[attr-defined]
+        run.until(lambda run: run.task.log is not None and run.task.log.window is not None)  # type: ignore[attr-defined]
+        log: LogReader = run.task.log  # type: ignore[attr-defined]
         database.run("UPDATE t SET number = 8 WHERE id = 5")
         while not log.poll():
             pass

@@ -29,7 +29,7 @@ def _context(uid: str) -> TaskContext:
 
 
 def _streams(run: Run) -> None:
-    run.until(lambda run: run.task._log is not None and run.task._log.place is not None)  # type: ignore[attr-defined]
+    run.until(lambda run: run.task.log is not None and run.task.log.place is not None)  # type: ignore[attr-defined]
 
 
 def test_a_connector_does_not_take_the_server_id_of_another_one(table: Database) -> None:

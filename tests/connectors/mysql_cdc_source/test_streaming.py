@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from connectors.mysql_cdc_source import task
 from connectors.mysql_cdc_source.binlog.errors import PositionPurged
 from connectors.mysql_cdc_source.rows import current as current_rows
 from connectors.mysql_cdc_source.rows.beginning import begin
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.task import LogTask
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.testing import at
@@ -48,7 +48,7 @@ def _from_now(database: Database, **more: str) -> dict[str, str]:
 
 
 def test_the_task_says_how_much_of_the_log_is_not_read(table: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(LogTask, "look_seconds", 0.0)
     with running(_from_now(table)) as run:
         _begun(run)
     table.run(*(f"INSERT INTO t VALUES ({number}, 'a', 2)" for number in range(200)))

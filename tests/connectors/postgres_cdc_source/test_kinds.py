@@ -2,14 +2,14 @@
 
 import pytest
 
-from connectors.postgres_cdc_source import task
+from rocketconnect_sdk.database_logs.task import LogTask
 from tests.connectors.postgres_cdc_source.capturing import Shop, capturing, is_streaming
 
 
 def test_tables_are_those_whose_changes_are_in_the_log(
     shop: Shop, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(LogTask, "look_seconds", 0.05)
     name = shop.name
     shop.run(
         f"CREATE TABLE {name}.plain (id int PRIMARY KEY, twice int GENERATED ALWAYS AS (id * 2) STORED)",

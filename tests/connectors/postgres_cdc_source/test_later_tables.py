@@ -3,14 +3,14 @@
 import psycopg
 import pytest
 
-from connectors.postgres_cdc_source import task
+from rocketconnect_sdk.database_logs.task import LogTask
 from rocketconnect_sdk.errors import PermanentError
 from tests.connectors.postgres_cdc_source.capturing import Captured, Shop, capturing, is_streaming
 
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(LogTask, "look_seconds", 0.05)
 
 
 def _published(shop: Shop) -> set[str]:

@@ -12,12 +12,13 @@ from connectors.postgres_cdc_source.logical.stream import Batch, Stream
 from connectors.postgres_cdc_source.logical.wire import messages
 from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 from connectors.postgres_cdc_source.logical.wire.runs import LEAST
-from connectors.postgres_cdc_source.making import Making
+from connectors.postgres_cdc_source.settings import SOURCE
 from connectors.postgres_cdc_source.streaming import LogReader
-from connectors.postgres_cdc_source.tables import Filter
+from connectors.postgres_cdc_source.tables import Filter, Name
 from rocketconnect_sdk.changes import ChangeForm
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.database_logs.making import Making, Path
 from rocketconnect_sdk.record import Offset
 from tests.connectors.postgres_cdc_source.logical.messages import NULL, SAME, change, frame, relation, resolve, row, text
 
@@ -59,7 +60,9 @@ def reader(
     excluded: Sequence[str] = (),
 ) -> LogReader:
     positions = {"table public.t": behind} if behind else {}
-    making = Making(form, "s", "d", "t", "${table}", columnar=columns, positions=positions)
+    making: Making[Name] = Making(
+        form, "postgresql", "s", lambda name: Path("d", *name), SOURCE, "t", "${table}", columnar=columns, positions=positions
+    )
     chosen = Filter([], [], excluded)
     stream = cast("Stream", Scripted(frames, at_a_time))
     return LogReader(stream, Decoder(resolve), making, chosen, lambda _: ["id"], lambda *_: None, TaskContext(columns=columns))

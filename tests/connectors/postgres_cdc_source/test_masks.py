@@ -67,7 +67,7 @@ def test_rows_of_snapshots_of_chunks_and_of_the_log_are_masked_alike(table: Shop
     table.run(_insert(table, rows, born))
     with capturing(table.config(**MASKS), columns=columns) as it:
         it.until(is_streaming)
-        it.until(lambda so_far: so_far.task._log is not None and so_far.task._log.place)  # type: ignore[attr-defined]
+        it.until(lambda so_far: so_far.task.log is not None and so_far.task.log.place)  # type: ignore[attr-defined]
         it.task.signal("execute-snapshot", {"tables": f"{table.name}.t"})
         it.until(lambda so_far: so_far.positions.get(f"incremental {table.name}.t", ()) >= (1, 2))
         t = f"{table.name}.t"

@@ -48,9 +48,9 @@ def test_rows_of_chunks_are_read_and_compared_by_the_primary_key(shop: Shop) -> 
     shop.run(f"ALTER TABLE {shop.name}.orders REPLICA IDENTITY FULL", f"UPDATE {shop.name}.orders SET name = 'same'")
     given = shop.config(message_key_columns=".*:name", snapshot_mode="never", incremental_snapshot_chunk_size="20")
     with capturing(given) as it:
-        it.until(lambda so_far: so_far.task._log is not None and so_far.task._log.place)  # type: ignore[attr-defined]
+        it.until(lambda so_far: so_far.task.log is not None and so_far.task.log.place)  # type: ignore[attr-defined]
         it.task.signal("execute-snapshot", {"tables": f"{shop.name}.orders", "condition": ""})
-        log: LogReader = it.until(lambda so_far: so_far.task._log.window).task._log  # type: ignore[attr-defined]
+        log: LogReader = it.until(lambda so_far: so_far.task.log.window).task.log  # type: ignore[attr-defined]
         shop.run(f"UPDATE {shop.name}.orders SET name = 'other' WHERE id = 5")
         while not log.poll():
             pass

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from connectors.postgres_cdc_source import PostgresCdcSource, task
+from connectors.postgres_cdc_source import PostgresCdcSource
+from rocketconnect_sdk.database_logs.task import LogTask
 from rocketconnect_sdk.errors import PermanentError
 from tests.connectors.postgres_cdc_source.capturing import Captured, Shop, capturing, is_streaming, parsed
 
@@ -64,7 +65,7 @@ def test_rows_alone_are_whole_since_no_publication_is_read(narrow: Shop) -> None
 def test_a_table_that_is_added_leaves_the_lists_and_filters_of_others_as_they_are(
     narrow: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(LogTask, "look_seconds", 0.05)
     with capturing(narrow.config()) as captured:
         captured.until(is_streaming)
         narrow.run(f"CREATE TABLE {narrow.name}.new (id int PRIMARY KEY)", f"INSERT INTO {narrow.name}.new VALUES (1)")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connectors.postgres_cdc_source import task
+from rocketconnect_sdk.database_logs.task import LogTask
 from tests.connectors.postgres_cdc_source.capturing import Captured, Shop, capturing, is_streaming
 
 
@@ -14,7 +14,7 @@ def _left(captured: Captured) -> int:
 def test_what_is_left_is_not_known_before_the_server_was_asked_and_grows_and_falls_with_the_log(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(task, "_LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(LogTask, "look_seconds", 0.0)
     shop.fill(10)
     with capturing(shop.config()) as captured:
         assert captured.task.remaining() is None

@@ -2,13 +2,13 @@
 
 import pytest
 
-from connectors.postgres_cdc_source import task
 from connectors.postgres_cdc_source.shapes import Shapes
+from rocketconnect_sdk.database_logs.task import LogTask
 from tests.connectors.postgres_cdc_source.capturing import Shop, capturing, is_streaming
 
 
 def test_what_the_log_has_no_rows_of_is_told(shop: Shop, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task, "_LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(LogTask, "look_seconds", 0.05)
     name = shop.name
     shop.run(
         f"CREATE TABLE {name}.root (id int PRIMARY KEY, a int) PARTITION BY RANGE (id)",

@@ -170,7 +170,7 @@ def test_keys_of_any_type_are_read_behind_and_told_from_those_that_changed(datab
 
 
 def _window(run: Run) -> Any:
-    log = run.task._log  # type: ignore[attr-defined]
+    log = run.task.log  # type: ignore[attr-defined]
     return None if log is None else log.window
 
 

@@ -36,7 +36,7 @@ def _given(shop: Shop, **more: str) -> dict[str, str]:
 
 def _begun(captured: Captured) -> Captured:
     """The log is read from its place on."""
-    return captured.until(lambda so_far: so_far.task._log is not None and so_far.task._log.place)  # type: ignore[attr-defined]
+    return captured.until(lambda so_far: so_far.task.log is not None and so_far.task.log.place)  # type: ignore[attr-defined]
 
 
 def _ask(captured: Captured, *tables: str, condition: str = "") -> str:
@@ -56,7 +56,7 @@ def _reads(captured: Captured) -> list[Any]:
 
 
 def _window(captured: Captured) -> Any:
-    log = captured.task._log  # type: ignore[attr-defined]
+    log = captured.task.log  # type: ignore[attr-defined]
     return None if log is None else log.window
 
 
