@@ -36,7 +36,7 @@ _CATEGORY = re.compile("(?:Is|gc=|general_category=)?(L|M|N|P|S|Z|C|L[ulmto]|M[n
 _LAST = r"(?=(?:\r\n|(?<!\r)\n|[\r\x85\u2028\u2029])?\Z)"
 _PLACES = {"A": r"\A", "z": r"\Z", "Z": _LAST, "b": r"\b", "B": r"(?!\b)", "R": r"(?>\r\n|[\n\x0b\f\r\x85\u2028\u2029])"}
 r"""Not \B itself: Python's is not in an empty text."""
-_LINE_BEGINS = r"(?:\A|(?<=[\n\x85\u2028\u2029])|(?<=\r)(?!\n))(?!\Z)"
+_LINE_BEGINS = r"(?:(?:\A|(?<=[\n\x85\u2028\u2029])|(?<=\r)(?!\n))(?!\Z))"
 _LINE_ENDS = r"(?=\r\n|(?<!\r)\n|[\r\x85\u2028\u2029]|\Z)"
 _IN_LINE = r"[^\n\r\x85\u2028\u2029]"
 _LINE_END = re.compile(r"[\n\r\x85\u2028\u2029]")
@@ -50,6 +50,7 @@ _TIMES = re.compile(r"\{\d+(?:,\d*)?\}", re.ASCII)
 _CODE = re.compile(r"\\(?:x\{([0-9a-fA-F]{1,8})\}|(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4})|0([0-3]?[0-7]{1,2})|c(.))", re.DOTALL)
 _LOW = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _SAME = {"a": r"\x07", "e": r"\x1b", "t": r"\t", "n": r"\n", "r": r"\r", "f": r"\f"}
+_DENIALS = ("(?!", "(?<!")
 
 
 def as_python(pattern: str, flags: str = "") -> str:
@@ -67,10 +68,19 @@ def as_python(pattern: str, flags: str = "") -> str:
 
 @dataclass(slots=True)
 class _Group:
-    """One that is open: the flags around it, and whether those that were set within stand in a group of their own."""
+    """One that is open.
+
+    Attributes:
+        flags: Those around it.
+        wrapped: Those that were set within stand in a group of their own.
+        denied: It is within a negative look-around.
+        before: How many groups that capture began before it.
+    """
 
     flags: frozenset[str]
     wrapped: bool = False
+    denied: bool = False
+    before: int = 0
 
 
 class _Translation:
@@ -78,6 +88,9 @@ class _Translation:
         self._pattern, self._at = pattern, 0
         self._made: list[str] = []
         self._count = 0
+        self._captures = False
+        """Whether there is a group that captures in what a repeat that comes next would repeat."""
+        self._is_repeated = False
         self._open = [_Group(frozenset())]
         self._flags = frozenset[str]()
         self._set(flags)
@@ -97,6 +110,8 @@ class _Translation:
         self._made.append(made)
 
     def _next(self, sign: str) -> None:
+        if sign not in "{*+?":
+            self._captures = self._is_repeated = False
         match sign:
             case "\\":
                 self._escaped()
@@ -127,6 +142,11 @@ class _Translation:
         times = _TIMES.match(self._pattern, self._at)
         if sign == "{" and times is None:
             self._refuse(r"a { that no number of times follows (the sign itself is \{)")
+        if sign == "+" and self._is_repeated and self._captures:
+            self._refuse(
+                "a group in what + repeats for good, in which Java keeps what it tried, has no counterpart here: write (?:…)"
+            )
+        self._is_repeated = True
         self._take(len(times[0]) if times else 1, times[0] if times else sign)
 
     def _set(self, flags: frozenset[str]) -> None:
@@ -152,21 +172,27 @@ class _Translation:
                 self._at += len(found[0])
             self._set(flags)
         elif found := _OPENS.match(text, at):
-            self._count += found[0] == "(" or found[1] is not None
-            self._enter(len(found[0]), f"(?P<{found[1]}>" if found[1] else found[0])
+            captures = found[0] == "(" or found[1] is not None
+            if captures and self._open[-1].denied:
+                self._refuse(
+                    "a group within (?!…) or (?<!…), in which Java keeps what it tried, has no counterpart here: write (?:…)"
+                )
+            self._count += captures
+            self._enter(len(found[0]), f"(?P<{found[1]}>" if found[1] else found[0], captures=captures)
         else:
             self._refuse(f"{text[at : at + 4]}, which begins no group of Java")
 
-    def _enter(self, count: int, made: str) -> None:
+    def _enter(self, count: int, made: str, *, captures: bool = False) -> None:
         self._take(count, made)
-        self._open.append(_Group(self._flags))
+        denied = self._open[-1].denied or made in _DENIALS
+        self._open.append(_Group(self._flags, denied=denied, before=self._count - captures))
 
     def _end(self) -> None:
         if len(self._open) == 1:
             self._refuse("a ) that closes no (")
         group = self._open.pop()
         self._take(1, "))" if group.wrapped else ")")
-        self._flags = group.flags
+        self._flags, self._captures = group.flags, self._count > group.before
 
     def _escaped(self) -> None:
         text, at = self._pattern, self._at

@@ -41,6 +41,7 @@ def test_regular_expressions_have_no_problem() -> None:
         (r"\v\h", "\u2028\u00a0", ["\u2028\u00a0"]),
         ("(?x) a b # c", "ab", ["ab"]),
         ("a*?", "a", ["", ""]),
+        ("(?m)^*", "a", ["", ""]),
         (r"(a)(b)\12|\x{41}|\0102", "abab2AB", ["A", "B"]),
     ],
 )
@@ -50,7 +51,21 @@ def test_an_expression_means_what_it_means_in_java(pattern: str, text: str, part
 
 
 @pytest.mark.parametrize(
-    "pattern", ["[a-z&&[^b]]", "[a[b]]", r"\X", r"\p{IsGreek}", "(?d)a", r"(?U)\w", "a{", "(?<=a+)b", r"\Gb", "(?(1)a)"]
+    "pattern",
+    [
+        "[a-z&&[^b]]",
+        "[a[b]]",
+        r"\X",
+        r"\p{IsGreek}",
+        "(?d)a",
+        r"(?U)\w",
+        "a{",
+        "(?<=a+)b",
+        r"\Gb",
+        "(?(1)a)",
+        "(?!(a))",
+        "(?<!b(?:(?<n>a)))",
+    ],
 )
 def test_what_has_no_counterpart_of_java_is_refused(pattern: str) -> None:
     assert patterns_problem([pattern]) is not None

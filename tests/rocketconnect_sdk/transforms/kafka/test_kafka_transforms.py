@@ -128,7 +128,7 @@ DIFFERENCES = [
     Difference("Values that do not fit", "TimestampConverter", refused="can't become"),
     Difference("Values as text", "Cast", same=_without_texts),
     Difference("Headers", "HeaderFrom|InsertHeader", same=_without_headers),
-    Difference("Optional structs", "Flatten|ReplaceField", same=_required),
+    Difference("Optional structs", "Flatten|InsertField|ReplaceField", same=_required),
     Difference("Documentation", "TimestampConverter", same=_undocumented),
     Difference("Renamed fields", "ReplaceField", same=_nothing, holds=_renames_to_another),
     Difference("Fields within fields", "Cast|MaskField|ReplaceField", same=_nothing, holds=_leads_within),
