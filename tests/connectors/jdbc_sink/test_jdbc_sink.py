@@ -373,7 +373,7 @@ def test_beside_change_envelopes_without_a_schema_a_plain_row_is_written_as_it_i
     target.run('CREATE TABLE "rows" (id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(9), big VARCHAR(9))')
     task = target.start(insert_mode="upsert")
     target.write(task, [change("c", None, row(1)), row(2)], None)
-    assert target.run("SELECT id FROM rows ORDER BY id") == [(1,), (2,)]
+    assert target.run('SELECT id FROM "rows" ORDER BY id') == [(1,), (2,)]
 
 
 def test_change_envelopes_without_a_schema_name_their_tables(target: Target) -> None:
