@@ -4,8 +4,6 @@ from pyspark.sql.types import BinaryType, DataType, LongType, MapType, StringTyp
 
 from pyspark_rocketmq.settings import Settings
 from pyspark_rocketmq.topic import has_packed_rows, newest, opened, schema_of
-from rocketconnect_sdk.columns.rows import unpack
-from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.evolution.tables import nullable
 from rocketconnect_sdk.schema import Field, Schema
 from rocketconnect_sdk.spark.types import to_spark_field
@@ -52,9 +50,7 @@ def form(settings: Settings, value: StructField) -> StructType:
 
 def _schema(settings: Settings, name: str, found: list[DecodedBatch]) -> Schema | None:
     converter = settings.converter("value", name)
-    if isinstance(converter, ArrowConverter):
-        return schema_of(found, lambda body: unpack(body).schema)
-    return schema_of(found, lambda body: converter.decode(body)[1])
+    return schema_of(found, converter.schema_in)
 
 
 def _field(schema: Schema) -> StructField:

@@ -10,6 +10,7 @@ from connectors.objects.options import SERVER, login_of, login_problems, may_ask
 from connectors.objects.place import FOLDER, s3_or_folder_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
+from rocketconnect_sdk.configuration.zones import zone_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
@@ -31,12 +32,6 @@ def _path_problem(path: str) -> str | None:
     from connectors.hive_sink.levels import path_problem
 
     return path_problem(path)
-
-
-def _zone_problem(name: str) -> str | None:
-    from connectors.object_store_sink.layout import zone_problem
-
-    return zone_problem(name)
 
 
 class HiveSink(RecordSink):
@@ -73,7 +68,7 @@ class HiveSink(RecordSink):
             "partition.time.zone",
             "The time zone of the time in partition.path.",
             default="UTC",
-            check=_zone_problem,
+            check=zone_problem,
             fix="Give a name such as UTC or Europe/Berlin.",
         ),
         Option(

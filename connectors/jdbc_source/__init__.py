@@ -9,6 +9,7 @@ from connectors.jdbc import parse_url
 from connectors.jdbc.options import CONNECTION
 from connectors.jdbc.place import place_of
 from connectors.jdbc_source.place import Mode
+from rocketconnect_sdk.configuration import zones
 from rocketconnect_sdk.configuration.patterns import patterns_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
@@ -26,14 +27,6 @@ if TYPE_CHECKING:
     from connectors.jdbc_source.verification import JdbcTables
 
 _REPLAN_SECONDS = 60.0
-
-
-def _zone_problem(name: str) -> str | None:
-    try:
-        ZoneInfo(name)
-    except (KeyError, OSError, ValueError):
-        return f"{name} is no time zone that is known here"
-    return None
 
 
 def _time_problem(text: str) -> str | None:
@@ -95,8 +88,8 @@ class JdbcSource(Source):
             "Where the clock hangs that columns of times without a zone are written by, such as Europe/Berlin. It says which rows "
             "are old enough to be read; values stay as they are.",
             default="UTC",
-            check=_zone_problem,
-            fix="Name a time zone such as UTC, Europe/Berlin or Asia/Shanghai.",
+            check=zones.zone_problem,
+            fix=zones.FIX,
         ),
         Option(
             "timestamp.initial",

@@ -9,6 +9,7 @@ from connectors.objects.place import FOLDER, HDFS, url_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
 from rocketconnect_sdk.configuration.csv_options import WRITTEN_DELIMITER, delimiter_of
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
+from rocketconnect_sdk.configuration.zones import zone_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -29,12 +30,6 @@ def _layout_problem(path: str) -> str | None:
     from connectors.object_store_sink.layout import layout_problem
 
     return layout_problem(path)
-
-
-def _zone_problem(name: str) -> str | None:
-    from connectors.object_store_sink.layout import zone_problem
-
-    return zone_problem(name)
 
 
 class ObjectStoreSink(RecordSink):
@@ -89,7 +84,7 @@ class ObjectStoreSink(RecordSink):
             "partition.time.zone",
             "The time zone of the time in partition.path.",
             default="UTC",
-            check=_zone_problem,
+            check=zone_problem,
             fix="Give a name such as UTC or Europe/Berlin.",
         ),
         Option("csv.header", "A CSV object begins with the names of its columns.", Kind.BOOL, "true"),

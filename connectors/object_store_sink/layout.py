@@ -4,7 +4,6 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -106,15 +105,6 @@ def layout_problem(path: str) -> str | None:
         return "is no path of folders: names of letters, digits, points, hyphens, underscores and =, between single slashes"
     if any(each.startswith(("_", ".")) for each in path.split("/")):
         return "has a folder that begins with _ or a point, which readers leave out"
-    return None
-
-
-def zone_problem(name: str) -> str | None:
-    """What is wrong with a time zone."""
-    try:
-        ZoneInfo(name)
-    except (KeyError, ValueError, OSError):
-        return "is no time zone"
     return None
 
 

@@ -304,7 +304,7 @@ def _converter_problems(raw: Mapping[str, str]) -> Iterable[Problem]:
         try:
             kind = converter_class(name)
             if option.key == runtime_options.KEY_CONVERTER.key and not kind.for_keys:
-                yield Problem(option.key, name, "packs whole rows, and keys stand alone", "Use string, json or another one.")
+                yield Problem(option.key, name, "is for values alone", "Use string, json or another one.")
             problems = list(kind.check(parse(kind.options, own)))
         except ConfigError as error:
             problems = list(error.problems)

@@ -35,6 +35,8 @@ _ROWS = (
     ("avro", "avro.converter:AvroConverter", ""),
     ("json_schema", "json.registered:JsonSchemaConverter", ""),
     ("protobuf", "protobuf.converter:ProtobufConverter", ""),
+    ("canal", "changes.canal:CanalConverter", ""),
+    ("maxwell", "changes.maxwell:MaxwellConverter", ""),
 )
 
 BUILT_IN: Mapping[str, str] = {name: f"{__name__}.{place}" for name, place, _ in _ROWS}

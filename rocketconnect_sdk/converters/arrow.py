@@ -24,6 +24,18 @@ class ArrowConverter(Converter):
 
         return Rows(*array_of([value], schema), offsets_of([(0,)])).pack()
 
+    def schema_in(self, data: bytes) -> Schema | None:
+        """That of its rows."""
+        from rocketconnect_sdk.columns.rows import unpack
+
+        return unpack(data).schema
+
+    def alone(self, data: bytes, row: int) -> bytes:
+        """A message with this row of it."""
+        from rocketconnect_sdk.columns.rows import unpack
+
+        return unpack(data).alone(row).pack()
+
     def decode(self, data: bytes) -> tuple[object, Schema | None]:
         """The row of a message that has one."""
         from rocketconnect_sdk.columns.rows import unpack, values_of

@@ -2,11 +2,25 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import Schema
+
+
+class Decoded(NamedTuple):
+    """A record of a message that may have several.
+
+    Attributes:
+        value: Its value; a RecordError: this record alone is bad.
+        key: Its key; None: it has none of its own, and is of that of the message.
+        timestamp_ms: Its time in milliseconds since 1970; None: that of the message.
+    """
+
+    value: object
+    key: object = None
+    timestamp_ms: int | None = None
 
 
 class Converter(ABC):
@@ -17,6 +31,7 @@ class Converter(ABC):
         options: Its options, given with the prefix "key.converter." or "value.converter.".
         for_keys: It can be the key.converter, too.
         by_topic: What it writes depends on the topic: the runtime calls `for_topic` before it encodes.
+        several: A message may have several records, or none: the runtime calls `records` in the place of `decode`.
         wants_columns: It writes many values of a table fastest when they are a Column (rocketconnect_sdk.columns.compact).
 
     Attributes:
@@ -28,6 +43,7 @@ class Converter(ABC):
     options: ClassVar[Sequence[Option]] = ()
     for_keys: ClassVar[bool] = True
     by_topic: ClassVar[bool] = False
+    several: ClassVar[bool] = False
     wants_columns: ClassVar[bool] = False
 
     def __init__(self, config: Config, *, is_key: bool) -> None:
@@ -66,6 +82,24 @@ class Converter(ABC):
         Raises:
             RecordError: these bytes are not of this form. Never anything else, whatever the bytes are.
         """
+
+    def records(self, data: bytes) -> tuple[Sequence[Decoded], Schema | None]:
+        """The records of a message, where `several`, in their order, and the schema of all their values.
+
+        Raises:
+            RecordError: these bytes are not of this form. Never anything else, whatever the bytes are.
+        """
+        value, schema = self.decode(data)
+        return [Decoded(value)], schema
+
+    def schema_in(self, data: bytes) -> Schema | None:
+        """The schema of what a message has. Raises what decode or records does."""
+        return self.records(data)[1] if self.several else self.decode(data)[1]
+
+    def alone(self, data: bytes, row: int) -> bytes:
+        """A message with one record of this one, where `several`: what a dead letter keeps, so that its replay brings it alone."""
+        del row
+        return data
 
     def encode_dry(self, value: object, schema: Schema | None) -> bytes:
         """What encode would give, for people to look at: nothing is changed in another system for it.

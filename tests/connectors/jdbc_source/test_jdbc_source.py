@@ -222,7 +222,7 @@ class TestChecks:
         assert "Did you mean order_id? It has order_id." in column
 
     def test_a_zone_that_is_none_is_told(self, database: Database) -> None:
-        with pytest.raises(ConfigError, match="Mars/Olympus is no time zone"):
+        with pytest.raises(ConfigError, match="is no time zone"):
             problems(database, db_timezone="Mars/Olympus")
 
     def test_options_of_another_mode_are_told(self, database: Database) -> None:

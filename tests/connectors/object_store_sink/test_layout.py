@@ -5,7 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from connectors.object_store_sink.layout import NOTHING, Layout, Staged, layout_problem, zone_problem
+from connectors.object_store_sink.layout import NOTHING, Layout, Staged, layout_problem
+from rocketconnect_sdk.configuration.zones import zone_problem
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.sink import QueuePosition
 
@@ -44,8 +45,8 @@ def test_a_time_zone_is_known_or_told() -> None:
     assert [zone_problem(name) for name in ("UTC", "Europe/Berlin", "Europe/Bern-West", "", "../UTC")] == [
         None,
         None,
-        "is no time zone",
-        "is no time zone",
+        "is no time zone that is known here",
+        "is no time zone that is known here",
         "is no time zone",
     ]
 

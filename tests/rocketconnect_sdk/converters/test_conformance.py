@@ -7,8 +7,10 @@ from uuid import UUID
 
 import pytest
 
+from rocketconnect_sdk.changes import Operation
 from rocketconnect_sdk.conformance import ConverterCase, ConverterSuite
 from rocketconnect_sdk.converters import BUILT_IN, converter_class
+from rocketconnect_sdk.converters.changes.envelopes import Change, Told
 from rocketconnect_sdk.converters.registered import RegisteredConverter
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, decimal, struct, timestamp
 from tests.examples import some
@@ -35,6 +37,14 @@ VALUE = {
     "uid": UUID(int=7),
     "tags": ["a", "ü"],
 }
+TOLD = Told("canal", "d", "t", 5_000, 5_000)
+CHANGED = struct([("id", Schema(Type.INT64, optional=True)), ("name", Schema(Type.STRING, optional=True))])
+
+
+def change_by(tool: str) -> object:
+    return replace(TOLD, tool=tool).record(Change(Operation.CREATE, None, {"id": 1, "name": "ü"})).value
+
+
 CASES = {
     "string": ConverterCase(converter_class("string"), [("", STRING), ("Grüße\n", STRING)]),
     "bytes": ConverterCase(converter_class("bytes"), [(b"\x00\xff", BYTES)]),
@@ -48,6 +58,8 @@ CASES = {
     "avro": ConverterCase(converter_class("avro"), [(VALUE, ROW), ("line", STRING)]),
     "json_schema": ConverterCase(converter_class("json_schema"), [(VALUE, ROW), ("line", STRING)]),
     "protobuf": ConverterCase(converter_class("protobuf"), [(VALUE, ROW), ("line", STRING)]),
+    "canal": ConverterCase(converter_class("canal"), [(change_by("canal"), TOLD.schema(CHANGED))]),
+    "maxwell": ConverterCase(converter_class("maxwell"), [(change_by("maxwell"), None)]),
 }
 
 

@@ -249,13 +249,21 @@ def read_all(converter: Converter, messages: Sequence[Message], until: float) ->
     for message in reversed(messages):
         if read and time.monotonic() > until:
             break
-        read.append(_read_one(converter, message))
+        if (one := _read_one(converter, message)) is not None:
+            read.append(one)
     return read[::-1]
 
 
-def _read_one(converter: Converter, message: Message) -> Read:
+def _read_one(converter: Converter, message: Message) -> Read | None:
+    body = bytes(message.batch.bodies[message.index])
     is_ours = PROPERTY in decode_properties(message.batch.raw_properties[message.index])
-    return replace(read_body(converter, bytes(message.batch.bodies[message.index])), is_ours=is_ours)
+    try:
+        if converter.several and not converter.records(body)[0]:
+            return None
+    except RecordError:
+        # What is wrong with it is told below.
+        pass
+    return replace(read_body(converter, body), is_ours=is_ours)
 
 
 def read_body(converter: Converter, body: bytes) -> Read:
@@ -264,7 +272,11 @@ def read_body(converter: Converter, body: bytes) -> Read:
         if isinstance(converter, ArrowConverter):
             rows: Rows = unpack(body)
             return Read(body, schema=rows.schema, packed=rows.values)
-        value, schema = converter.decode(body)
+        if converter.several:
+            records, schema = converter.records(body)
+            value = next((each.value for each in records if not isinstance(each.value, RecordError)), None)
+        else:
+            value, schema = converter.decode(body)
     except RecordError as error:
         return Read(body, refusal=str(error))
     return Read(body, value, schema)

@@ -75,6 +75,7 @@ class SinkDeadLetters:
         origin: Says where a record comes from.
         messages: Gives the bodies and encoded properties of messages: by queue and offsets. None: a refused record is kept as its
             value says.
+        alone: Makes a message with one record of one that has several: see Converter.
     """
 
     def __init__(
@@ -84,12 +85,14 @@ class SinkDeadLetters:
         body_limit: int,
         origin: Origin,
         messages: Callable[[str, Sequence[int]], Mapping[int, tuple[bytes, bytes]]] | None = None,
+        alone: Callable[[bytes, int], bytes] | None = None,
     ) -> None:
         self._runtime = runtime
         self._queues = queues
         self._body_limit = body_limit
         self._origin = origin
         self._messages = messages
+        self._alone = alone
 
     def send(self, records: Sequence[BadRecord]) -> None:
         """Returns when all of them are confirmed; see Attempts.insist for how long it tries."""
@@ -115,7 +118,7 @@ class SinkDeadLetters:
             return records
         read = partial(self._messages, queue, refused)
         found = self._runtime.attempts.insist("reading refused messages again", read, drain=self._runtime.endpoints.limits.drain)
-        return [_with_message(record, *found[record.offset]) if record.offset in found else record for record in records]
+        return [self._with_message(record, *found[record.offset]) if record.offset in found else record for record in records]
 
     def _send(self, queue: MessageQueue, bodies: Sequence[bytes], properties: Sequence[bytes]) -> None:
         lease = self._runtime.lease
@@ -143,10 +146,7 @@ class SinkDeadLetters:
             held += len(body) + len(encoded)
         return batches
 
-
-def _with_message(record: BadRecord, body: bytes, raw_properties: bytes) -> BadRecord:
-    if record.row is not None:
-        from services.executor.runtime.sink.decode.rows import row_of
-
-        body = row_of(body, record.row)
-    return replace(record, failure=record.failure.of_bytes(body), raw_properties=raw_properties)
+    def _with_message(self, record: BadRecord, body: bytes, raw_properties: bytes) -> BadRecord:
+        if record.row is not None and self._alone is not None:
+            body = self._alone(body, record.row)
+        return replace(record, failure=record.failure.of_bytes(body), raw_properties=raw_properties)

@@ -78,7 +78,12 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     )
     origin = InQueue(clusters(runtime, {queue.topic for queue in (*queues, *replayed)}) if dead else {})
     letters = SinkDeadLetters(
-        runtime, dead, context.max_record_bytes, origin, lambda name, offsets: messages(runtime.client, parse(name), offsets)
+        runtime,
+        dead,
+        context.max_record_bytes,
+        origin,
+        lambda name, offsets: messages(runtime.client, parse(name), offsets),
+        value.alone,
     )
     if isinstance(engine, QueryEngine):
         begin_query(runtime, engine, positions, in_sink, [*queues, *share.absent])

@@ -21,15 +21,16 @@ from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.numbered import NumberedProperties
 from rocketmq_remoting.protocol.properties import UNIQUE_KEY, decode_properties
-from services.executor.runtime.errors.failure import Failure, beyond
+from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.errors.policy import ErrorPolicy, RecordFailed
 from services.executor.runtime.rocketmq.properties import KEY_BASE64, TIMESTAMP, TOMBSTONE
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
 from services.executor.runtime.sink.decode.origins import topic_of
-from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.sink.decode.part import Part, Wanted
 from services.executor.runtime.sink.decode.source_time import source_ms
+from services.executor.runtime.sink.decode.taken import Taken, whole_messages
 from services.executor.runtime.sink.duplicates import behind
 from services.executor.runtime.transforms import failure_of
 
@@ -80,38 +81,34 @@ class Decoder:
         """
         del before
         queue, topic = text(batch.queue), topic_of(batch)
-        bodies = batch.bodies if kept is None else [batch.bodies[i] for i in kept]
-        raws = batch.raw_properties if kept is None else [batch.raw_properties[i] for i in kept]
-        offsets = batch.offsets if kept is None else [batch.offsets[i] for i in kept]
-        times = batch.store_timestamps_ms if kept is None else [batch.store_timestamps_ms[i] for i in kept]
-        columns = self._columns(raws, times, lambda index: batch[index if kept is None else kept[index]].message_id)
-        until = batch.offsets[-1] + 1
-        bad: dict[int, Failure] = columns.bad
-        if batch.damaged:
-            bad.update(_damaged(batch, offsets, bodies))
-        values, schemas = self._values(bodies, columns.tombstones, bad)
-        made = Made(values, schemas, columns.keys, columns.times, columns.headers)
+        messages = range(len(batch)) if kept is None else kept
+        taken = self._take(batch, messages)
+        made, bad, offsets = taken.made, taken.bad, taken.offsets
         if self._chain:
-            made = self._transformed(made, topic, bodies.__getitem__, bad)
-        arrays = self._arrays(made, bodies, bad)
-        error = self._first_error(queue, offsets, bad)
-        stop = len(bodies)
+            made = self._transformed(made, topic, taken.bodies.__getitem__, bad)
+            if taken.rows is not None:
+                made = whole_messages(made, taken)
+        arrays = self._arrays(made, taken.bodies, bad)
+        error = self._first_error(queue, taken)
+        stop, until = len(offsets), batch.offsets[-1] + 1
         if error is not None:
-            # Invariant 5: nothing behind the bad record moves.
-            stop = min(bad)
-            until = offsets[stop]
+            # Invariant 5: nothing behind the bad record moves, and nothing of its message.
+            until = offsets[min(bad)]
+            stop = bisect_left(offsets, until)
             bad = {}
         parts = []
         whole = made.batch(queue, topic, offsets, self._wanted)
+        whole.rows = taken.rows
         left_out = bad.keys() | made.dropped
-        for first, last, schema in made.ranges(left_out, stop):
+        for first, last, schema in taken.at_messages(made.ranges(left_out, stop)):
             good = [i for i in range(first, last) if i not in left_out] if left_out else range(first, last)
             goes_to = topic if made.topics is None or not good else made.topics[good[0]]
-            records = replace(whole.take(good), topic=goes_to, schema=schema, size=sum(map(len, picked(bodies, good))))
-            failed = [BadRecord(queue, offsets[i], _whole(bad[i], bodies[i]), raws[i]) for i in range(first, last) if i in bad]
+            records = replace(whole.take(good), topic=goes_to, schema=schema, size=taken.size(good))
+            failed = [taken.bad_record(queue, i, bad[i]) for i in range(first, last) if i in bad]
             dropped = sum(first <= i < last for i in made.dropped)
             part = Part(queue, start, until, {}, records, len(records) + len(failed) + dropped, 0, failed, now, topic=topic)
-            part.first_ms, part.last_ms = _times(batch, kept, good)
+            if good:
+                part.first_ms, part.last_ms = (source_ms(batch[taken.indexes[i]]) for i in (good[0], good[-1]))
             if self._wanted.array is not None:
                 part.array = arrays.get((first, last)) or self._wanted.array(records.values, schema)
             parts.append(part)
@@ -127,13 +124,25 @@ class Decoder:
         last_part.error = error
         if error is not None or len(parts) > 1:
             # A position and its marks belong together: what is a double now is one after a restart between two parts, too.
+            ours, raws = _some(batch.offsets, messages), _some(batch.raw_properties, messages)
             for part in parts:
-                part.marks = behind(raws[bisect_left(offsets, part.start) : bisect_left(offsets, part.until)])
+                part.marks = behind(raws[bisect_left(ours, part.start) : bisect_left(ours, part.until)])
         if error is None:
             last_part.marks = marks
-            last_part.duplicates = len(batch) - len(bodies)
+            last_part.duplicates = len(batch) - len(messages)
             last_part.read += last_part.duplicates
         return parts
+
+    def _take(self, batch: DecodedBatch, messages: Sequence[int]) -> Taken:
+        """The records of some messages of a batch, before the transforms."""
+        bodies, raws = _some(batch.bodies, messages), _some(batch.raw_properties, messages)
+        offsets, times = _some(batch.offsets, messages), _some(batch.store_timestamps_ms, messages)
+        columns = self._columns(raws, times, lambda index: batch[messages[index]].message_id)
+        bad: dict[int, Failure] = columns.bad
+        if batch.damaged:
+            bad.update(_damaged(batch, offsets, bodies))
+        values, schemas = self._values(bodies, columns.tombstones, bad)
+        return Taken(messages, bodies, raws, offsets, Made(values, schemas, columns.keys, columns.times, columns.headers), bad)
 
     def _values(
         self, bodies: Sequence[bytes], tombstones: frozenset[int], bad: dict[int, Failure]
@@ -201,11 +210,11 @@ class Decoder:
                         bad[index] = Failure.of_value(Stage.CONVERT, error, bodies[index], self._value)
         return {} if bad or made.dropped else found
 
-    def _first_error(self, queue: str, offsets: Sequence[int], bad: Mapping[int, Failure]) -> RecordFailed | None:
-        for index in sorted(bad):
+    def _first_error(self, queue: str, taken: Taken) -> RecordFailed | None:
+        for index in sorted(taken.bad):
+            record = taken.bad_record(queue, index, taken.bad[index])
             try:
-                offset = offsets[index]
-                self._policy.check(bad[index], f"queue {queue}, offset {offset}", beyond(queue, (offset + 1,)))
+                self._policy.check(record.failure, record.place, record.beyond)
             except RecordFailed as error:
                 return error
         return None
@@ -282,22 +291,14 @@ def _scattered(runs: Sequence[Records], count: int, bad: Collection[int]) -> Mad
     )
 
 
+def _some(column: Sequence[T], places: Sequence[int]) -> Sequence[T]:
+    """What is at increasing places; of all it is the column itself."""
+    return column if len(places) == len(column) else [column[place] for place in places]
+
+
 def _stored_before(batch: DecodedBatch, until: int) -> int:
     index = bisect_left(batch.offsets, until) - 1
     return batch.store_timestamps_ms[index] if index >= 0 else 0
-
-
-def _times(batch: DecodedBatch, kept: Sequence[int] | None, good: Sequence[int]) -> tuple[int | None, int | None]:
-    """The source's times of the first and of the last of these messages."""
-    if not good:
-        return None, None
-    first, last = (batch[place if kept is None else kept[place]] for place in (good[0], good[-1]))
-    return source_ms(first), source_ms(last)
-
-
-def _whole(failure: Failure, body: bytes) -> Failure:
-    """Of the whole message: where its key is bad, the body must not be lost."""
-    return failure if failure.original is body else failure.of_bytes(body)
 
 
 def damaged(batch: DecodedBatch, offset: int, body: bytes) -> Failure:

@@ -1,4 +1,4 @@
-"""What decodes the messages of a sink: one by one, or many rows in a message."""
+"""What decodes the messages of a sink: one by one, or several records in a message."""
 
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.converters.arrow import ArrowConverter
@@ -14,4 +14,8 @@ def decoder(key: Converter, value: Converter, policy: ErrorPolicy, wanted: Wante
         from services.executor.runtime.sink.decode.rows import RowsDecoder
 
         return RowsDecoder(key, value, policy, wanted, chain)
+    if value.several:
+        from services.executor.runtime.sink.decode.several import SeveralDecoder
+
+        return SeveralDecoder(key, value, policy, wanted, chain)
     return Decoder(key, value, policy, wanted, chain)

@@ -27,11 +27,6 @@ from services.executor.runtime.sink.decode.source_time import source_ms
 from services.executor.runtime.sink.duplicates import behind, there_up_to
 
 
-def row_of(body: bytes, row: int) -> bytes:
-    """A packed message with one row of this one: what a dead letter of it keeps, so that its replay brings this row alone."""
-    return unpack(body).alone(row).pack()
-
-
 class RowsDecoder(Decoder):
     """Decodes for value.converter=arrow. A message is bad as a whole when it cannot be read, and row by row otherwise."""
 

@@ -23,7 +23,6 @@ from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Part, Wanted
-from services.executor.runtime.sink.decode.rows import row_of
 from services.executor.runtime.sink.duplicates import select
 from services.executor.runtime.sink.spark.batches import columns_of
 from services.executor.runtime.source.encode import Encoded, Target
@@ -306,14 +305,14 @@ def test_a_bad_row_in_a_message_is_told_by_its_number_and_kept_alone() -> None:
     assert part.bad[1].beyond == ""
     kept = unpack(part.bad[1].failure.original)
     assert values_of(kept) == rows(1, 2)
-    assert values_of(unpack(row_of(found.bodies[0], 2))) == rows(2, 3)
+    assert values_of(unpack(ARROW.alone(found.bodies[0], 2))) == rows(2, 3)
     assert [name in part.bad[1].failure.original for name in (b"n0", b"n1", b"n2")] == [False, True, False]
-    assert [name in row_of(found.bodies[0], 2) for name in (b"n0", b"n1", b"n2")] == [False, False, True]
+    assert [name in ARROW.alone(found.bodies[0], 2) for name in (b"n0", b"n1", b"n2")] == [False, False, True]
 
 
 def test_the_replay_of_rows_is_not_trimmed_by_the_marks_of_the_replay() -> None:
     whole = stored(encode(batch(rows(0, 5))))
-    replayed = pulled([whole.bodies[0], row_of(whole.bodies[0], 0)], [b"RCPOS\x01r|1|q|0|4\x02", b"RCPOS\x01r|1|q|0|5\x02"])
+    replayed = pulled([whole.bodies[0], ARROW.alone(whole.bodies[0], 0)], [b"RCPOS\x01r|1|q|0|4\x02", b"RCPOS\x01r|1|q|0|5\x02"])
     assert written(read(replayed, {"r/q": SourceMark(1, 0, (3,))})) == [*rows(0, 5), *rows(0, 1)]
 
 
