@@ -26,6 +26,7 @@ from rocketconnect_sdk.converters.changes.mysql_types import name_of, reader, sc
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.schema import Field, Schema, Type
+from rocketconnect_sdk.wording.counts import counted
 
 _TOOL = "Canal"
 _OPERATIONS = {"INSERT": Operation.CREATE, "UPDATE": Operation.UPDATE, "DELETE": Operation.DELETE}
@@ -61,7 +62,7 @@ class CanalConverter(Converter):
         """The change of a message that has one."""
         records, schema = self.records(data)
         if len(records) != 1:
-            msg = f"a message of {len(records)} changes where one value is expected"
+            msg = f"a message of {counted(records, 'change')} where one value is expected"
             raise RecordError(msg)
         value = records[0].value
         if isinstance(value, RecordError):
@@ -159,7 +160,7 @@ def _changes(message: Mapping[str, Any], told: Told, rows: Sequence[Mapping[str,
     operation = _OPERATIONS[message["type"]]
     old = _rows(message, "old") if operation is Operation.UPDATE and message.get("old") is not None else []
     if old and len(old) != len(rows):
-        msg = f"no message of {_TOOL}: it has {len(rows)} rows in data, and {len(old)} in old"
+        msg = f"no message of {_TOOL}: it has {counted(rows, 'row')} in data, and {counted(old, '')} in old"
         raise RecordError(msg)
     for number, row in enumerate(rows):
         match operation:

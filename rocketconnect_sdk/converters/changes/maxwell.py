@@ -25,6 +25,7 @@ from rocketconnect_sdk.converters.json.forms import Decimals, Form
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.wording.counts import counted
 
 _TOOL = "Maxwell"
 _OPERATIONS = {
@@ -51,7 +52,7 @@ class MaxwellConverter(Converter):
         """The change of a message that has one."""
         records, schema = self.records(data)
         if len(records) != 1:
-            msg = f"a message of {len(records)} changes where one value is expected"
+            msg = f"a message of {counted(records, 'change')} where one value is expected"
             raise RecordError(msg)
         return records[0].value, schema
 
