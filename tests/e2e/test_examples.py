@@ -25,6 +25,7 @@ SERVERS = {
     "csv-to-clickhouse",
     "csv-to-elasticsearch",
     "csv-to-hive",
+    "elasticsearch-to-jsonlines",
     "hive-to-jsonlines",
     "kafka-to-jsonlines",
     "mariadb-to-delta",
@@ -122,10 +123,11 @@ def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_p
 
 
 @pytest.mark.slow
-def test_the_example_with_a_search_engine_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["csv-to-elasticsearch", "elasticsearch-to-jsonlines"])
+def test_the_example_with_a_search_engine_works_as_it_is_written(instance: Any, tmp_path: Path, name: str) -> None:
     with OpenSearch().running() as server:
         ports = {"9200": str(server.port)}
-        shown = written("csv-to-elasticsearch")
+        shown = written(name)
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
