@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from rocketconnect_sdk import PermanentError, Position, SourceBatch, SystemAway, TaskContext, parse
-from rocketconnect_sdk.cursors import CursorTask, window
+from rocketconnect_sdk import Config, PermanentError, Position, SourceBatch, SystemAway, TaskContext, parse
+from rocketconnect_sdk.cursors import Connection, CursorTask, window
 from rocketconnect_sdk.cursors.window import Window
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.resume import written
 from rocketconnect_sdk.source import Edge
-from tests.rocketconnect_sdk.cursors.memory import FeedSource, ListSource, MemorySource, Server
+from tests.rocketconnect_sdk.cursors.memory import FeedSource, ListSource, MemorySource, PointInTime, Server
 
 SOURCE = MemorySource()
 BEGIN = Position((0, 0, 0))
@@ -238,3 +238,35 @@ def test_rows_without_a_mark_are_remembered_with_the_newest_one() -> None:
     assert known.new([None, 5, None], ["a", "b", "c"], ordered=True) == [0, 1, 2]
     known.begin()
     assert known.new([5, None, None], ["b", "c", "d"], ordered=True) == [2]
+
+
+def test_a_session_that_is_not_the_same_again_counts_anew(server: Server) -> None:
+    server.add(["1", "2", "3", "4"])
+    first = polled(started(context=TaskContext(batch_records=2), source=ListSource()), 1)[0]
+    second = polled(started(after(first), context=TaskContext(epoch=2, batch_records=2), source=ListSource()), 1)[0]
+    assert values([first, second]) == ["1", "2", "3", "4"]
+    assert second.offsets[0][0] == 2
+    assert second.offsets[0][2] == 1
+    again = polled(started(after(first), context=TaskContext(epoch=3, batch_records=2), source=ListSource()), 1)[0]
+    assert again.offsets[0] > second.offsets[-1]
+
+
+class ScrolledSource(MemorySource):
+    """Sessions that give rows in no order, and may end."""
+
+    name = "scrolled_source"
+
+    def connect(self, config: Config, context: TaskContext) -> Connection:
+        return _Scrolled(self.server)
+
+
+class _Scrolled(PointInTime):
+    ordered = False
+
+
+def test_a_session_of_rows_in_no_order_that_has_ended_is_read_again_from_its_beginning(server: Server) -> None:
+    server.lists["a"] = [(9_000, "newest"), (1, "old"), (2, "older")]
+    task = started(context=TaskContext(batch_records=1), source=ScrolledSource())
+    assert values(polled(task, 1)) == ["newest"]
+    server.lose()
+    assert values(polled(task)) == ["old", "older"]
