@@ -98,7 +98,9 @@ class Session(ABC):
         """Keeps it from ending while nothing is read. Raises as `page`."""
 
     def end(self) -> None:  # noqa: B027  # not every session has to
-        """The round is done, and all of it is stored: what the session holds at the other side may go. Raises as `page`.
+        """The round is done, and all of it is stored: what the session holds at the other side may go.
+
+        A SessionLost or SystemAway is passed over: it ends by itself, later.
 
         Not called where a task ends before: another one enters the session by its token.
         """

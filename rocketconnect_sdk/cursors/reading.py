@@ -3,10 +3,9 @@
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from functools import partial
 
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.cursors.pages import Connection, Page, PageTooLarge, Session, SessionLost, Stream
+from rocketconnect_sdk.cursors.pages import Connection, Mark, Page, PageTooLarge, Session, SessionLost, Stream
 from rocketconnect_sdk.cursors.window import Window
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
@@ -41,7 +40,7 @@ class Reader:
         resume: Mapping[str, JSON] = {} if at is None else at.resume
         *rank, self._given = _BEGIN if at is None else at.offset
         self._rank = tuple(rank)
-        self._window = Window(resume, partial(connection.earlier, stream.name))
+        self._window = Window(resume, self._earlier)
         self._cursor = resume.get("cursor")
         self._begun_at = resume.get("begun_at")
         self._token = resume.get("token")
@@ -55,6 +54,18 @@ class Reader:
         self._touched = 0.0
         self._is_told = False
         self._is_unproven = False
+
+    def _earlier(self, mark: Mark) -> Mark:
+        return self._connection.earlier(self.stream.name, mark)
+
+    def stop(self) -> None:
+        """Its connection has ended. What sessions hold at the other side ends by itself, where nobody enters them."""
+        self._session = None
+        self._ended.clear()
+
+    def go_on(self, connection: Connection) -> None:
+        """Reads on where it was by another connection."""
+        self._connection = connection
 
     @property
     def is_done(self) -> bool:
@@ -221,5 +232,6 @@ class Reader:
     def _end(session: Session) -> None:
         try:
             session.end()
-        except SessionLost:
+        except (SessionLost, SystemAway):
+            # It ends by itself, later.
             return

@@ -36,11 +36,13 @@ class CursorTask(SourceTask):
         self._context = context
         self._connection: Connection | None = None
         self._readers: list[Reader] = []
+        self._is_open = False
 
     def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
         self.close()
         self._connection = connection = self._connect()
+        self._is_open = True
         self._readers = [
             Reader(stream, connection, positions.get(stream.partition), self._every, self._rows, self._context)
             for stream in self._streams
@@ -48,9 +50,20 @@ class CursorTask(SourceTask):
 
     def poll(self) -> Polled:
         """See SourceTask."""
-        if self._connection is None:
+        if not self._is_open:
             msg = "the connection is closed"
             raise SystemAway(msg)
+        try:
+            return self._read()
+        except SystemAway:
+            self._disconnect()
+            raise
+
+    def _read(self) -> Polled:
+        if self._connection is None:
+            self._connection = self._connect()
+            for reader in self._readers:
+                reader.go_on(self._connection)
         for _ in range(len(self._readers)):
             # The next one is that which has waited for longest.
             reader = self._readers.pop(0)
@@ -89,8 +102,12 @@ class CursorTask(SourceTask):
 
     def keep_alive(self) -> None:
         """See SourceTask."""
-        for reader in self._readers:
-            reader.keep_alive()
+        try:
+            for reader in self._readers:
+                reader.keep_alive()
+        except SystemAway:
+            self._disconnect()
+            raise
 
     def committed(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
@@ -105,7 +122,14 @@ class CursorTask(SourceTask):
 
     def close(self) -> None:
         """See SourceTask."""
-        connection, self._connection = self._connection, None
+        self._disconnect()
         self._readers = []
+        self._is_open = False
+
+    def _disconnect(self) -> None:
+        """What the readers know stays: they go on with another connection."""
+        connection, self._connection = self._connection, None
+        for reader in self._readers:
+            reader.stop()
         if connection is not None:
             connection.close()

@@ -31,6 +31,7 @@ class Server:
         late: How far rows may come behind the newest one.
         largest: A page of more rows is too large.
         away: It does not answer.
+        connections: How many there were.
     """
 
     def __init__(self) -> None:
@@ -43,6 +44,7 @@ class Server:
         self.late = 1_000
         self.largest = 10_000
         self.away = False
+        self.connections = 0
 
     def add(self, texts: Sequence[str], name: str = "a") -> None:
         for text in texts:
@@ -78,6 +80,7 @@ class PointInTime(Connection):
 
     def __init__(self, server: Server) -> None:
         self._server = server
+        server.connections += 1
 
     def open(self, stream: str, since: Mark | None, token: JSON) -> Session:
         server = self._server
@@ -166,6 +169,8 @@ class Now(Session):
         self._server, self._stream, self._since = server, stream, since
 
     def page(self, cursor: JSON, limit: int) -> Page:
+        if self._server.away:
+            raise SystemAway("the server is away")
         rows = [row for row in self._server.lists[self._stream] if self._since is None or row[0] >= self._since]  # type: ignore[operator]
         begin = cursor if isinstance(cursor, int) else 0
         found = rows[begin : begin + limit]

@@ -149,6 +149,22 @@ def test_a_server_that_is_away_and_one_whose_sessions_end_at_once_are_waited_for
         task.poll()
 
 
+@pytest.mark.parametrize("source", [SOURCE, ListSource()])
+def test_after_a_server_was_away_reading_goes_on_where_it_was_by_another_connection(server: Server, source: MemorySource) -> None:
+    server.add(["1", "2", "3", "4"])
+    task = started(context=TaskContext(batch_records=2), source=source)
+    first = polled(task, 1)
+    server.away = True
+    for _ in range(2):
+        with pytest.raises(SystemAway, match="the server is away"):
+            task.poll()
+    server.away = False
+    second = polled(task)
+    assert values([*first, *second]) == ["1", "2", "3", "4"]
+    assert second[0].offsets[0] > first[0].offsets[-1]
+    assert server.connections == 3
+
+
 class _Forgetful(dict):  # type: ignore[type-arg]  # it holds nothing
     def __setitem__(self, key: object, value: object) -> None:
         """Keeps nothing."""
