@@ -6,6 +6,7 @@ https://www.elastic.co/docs/reference/elasticsearch/mapping-reference/field-data
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from math import inf, isfinite
 from typing import Any
 
 from rocketconnect_sdk.columns.texts import read_text
@@ -126,17 +127,18 @@ def _plain(schema: Schema, value: Any, where: str) -> Any:
     elif kind is Type.TIMESTAMP:
         found = _moment(schema, value)
     elif kind is Type.FLOAT64 and not isinstance(value, bool):
-        found = float(value) if isinstance(value, int | float | Decimal | str) else None
+        number = float(value) if isinstance(value, int | float | Decimal | str) else inf
+        found = number if isfinite(number) else None
     elif not isinstance(value, bool) and isinstance(value, int | float | Decimal | str):
-        number = Decimal(str(value))
-        found = int(number) if number == number.to_integral_value() and _is_within(kind, number) else None
+        exact = value if isinstance(value, int) else Decimal(str(value))
+        found = int(exact) if _is_within(kind, exact) and exact == int(exact) else None
     if found is None:
         msg = f"{where} is {_named(value)}, and {kind.value} there"
         raise Unfit(msg)
     return found
 
 
-def _is_within(kind: Type, number: Decimal) -> bool:
+def _is_within(kind: Type, number: Decimal | int) -> bool:
     most = _LIMITS.get(kind)
     return 0 <= number < _MOST_UINT64 if most is None else -most <= number < most
 
