@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from connectors.elasticsearch.bulk import index_of, index_problem, lines_of, read_items
+from connectors.elasticsearch.client import ping
 from connectors.elasticsearch.mapping import mapping_of
 from rocketconnect_sdk.errors import PermanentError, RecordError, SystemAway
 from rocketconnect_sdk.http import Answer, HttpClient, Refused
@@ -22,10 +23,6 @@ _MOST_KNOWN = 10_000
 _JSON = {"Content-Type": "application/json"}
 _LINES = {"Content-Type": "application/x-ndjson"}
 _ANSWER = "errors,items.*.status,items.*.error.type,items.*.error.reason,items.*.error.caused_by"
-
-
-class NoSearch(SystemAway):
-    """What answers is neither Elasticsearch nor OpenSearch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +63,8 @@ class SearchConnection(Connection):
         self._there: set[str] = set()
 
     def ping(self) -> None:
-        """See Connection. Servers that lack rights or a part of themselves answer with an error, and are there."""
-        answer = self._client.ask("GET", "/")
-        if answer.is_busy or answer.status == 401:
-            raise self._client.problem(answer)
-        try:
-            is_search = isinstance(answer.json(), Mapping) and not 300 <= answer.status < 400
-        except ValueError:
-            is_search = False
-        if not is_search:
-            msg = f"{self._client.place} answers {answer.status} as neither Elasticsearch nor OpenSearch does: {answer.said()}"
-            raise NoSearch(msg)
+        """See Connection."""
+        ping(self._client)
 
     def prepare(self, schemas: Mapping[str, Schema]) -> None:
         """See Connection: makes the indexes that are not there."""

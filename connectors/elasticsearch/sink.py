@@ -4,21 +4,10 @@ import json
 from collections.abc import Iterable
 
 from connectors.elasticsearch.bulk import METHODS, index_problem, settings_problem
+from connectors.elasticsearch.client import SERVERS, client_of, server_problems
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
-from rocketconnect_sdk.http import (
-    AUTH,
-    REQUEST_TIMEOUT,
-    TLS,
-    HttpClient,
-    NotLetIn,
-    NotTrusted,
-    login_is_known,
-    login_of,
-    login_problems,
-    tls_of,
-    urls_option,
-)
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.http import login_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
@@ -33,8 +22,6 @@ from rocketconnect_sdk.writes import (
     template_problem,
 )
 
-_CHECK_SECONDS = 3.0
-_LARGEST = 64 << 20
 _OF_SCHEMA = "schema"
 
 
@@ -45,13 +32,7 @@ class ElasticsearchSink(WriteSink):
     guarantee = Guarantee.IDEMPOTENT
     request_rows = 10_000
     options = (
-        urls_option(
-            "The servers, separated by commas: https://HOST:9200. Where one can't be reached the next one is asked.",
-            "Write https://HOST:9200, without a path; a user in `user`, a password in `password`.",
-        ),
-        *AUTH,
-        *TLS,
-        REQUEST_TIMEOUT,
+        *SERVERS,
         Option(
             "index",
             f"The index, an alias or a data stream. {FORM} stand for what a record has; upper-case letters become lower case.",
@@ -102,7 +83,7 @@ class ElasticsearchSink(WriteSink):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See WriteSink."""
-        return run_checks(config, login_problems, _problems, _server_problems)
+        return run_checks(config, login_problems, _problems, server_problems)
 
     def addressing(self, config: Config) -> Addressing:
         """See WriteSink."""
@@ -126,11 +107,7 @@ class ElasticsearchSink(WriteSink):
             config["index"].startswith("."),
             json.loads(config["index.settings"] or "{}"),
         )
-        return SearchConnection(_client_of(config, config["request.timeout"]), writing, context.stopping)
-
-
-def _client_of(config: Config, seconds: float) -> HttpClient:
-    return HttpClient(config["url"], login_of(config), tls_of(config), seconds=seconds, largest=_LARGEST)
+        return SearchConnection(client_of(config), writing, context.stopping)
 
 
 def _problems(config: Config) -> Iterable[Problem]:
@@ -147,32 +124,3 @@ def _problems(config: Config) -> Iterable[Problem]:
     if config["index.settings"] and config["index.create"] != _OF_SCHEMA:
         fix = "Set index.create=schema, or remove it: the server has its templates."
         yield Problem("index.settings", config["index.settings"], "means nothing with index.create=server", fix)
-
-
-def _server_problems(config: Config) -> Iterable[Problem]:
-    """Connects. One that does not answer now may do so later, and the sink waits for it: a warning."""
-    from connectors.elasticsearch.connection import NoSearch, SearchConnection, Writing
-
-    if not login_is_known(config):
-        return
-    shown = ", ".join(config["url"])
-    try:
-        connection = SearchConnection(
-            _client_of(config, min(_CHECK_SECONDS, config["request.timeout"])), Writing("index", 1 << 20), TaskContext().stopping
-        )
-        try:
-            connection.ping()
-        finally:
-            connection.close()
-    except NoSearch as error:
-        yield Problem("url", shown, str(error), "Correct the URL.")
-    except NotTrusted as error:
-        yield Problem("ssl.ca.location", config["ssl.ca.location"], str(error), "Name the certificates that it comes from.")
-    except SystemAway as error:
-        yield Problem("url", shown, str(error), "Start the server, or correct the URL.", is_warning=True)
-    except NotLetIn as error:
-        yield Problem("user", config["user"], str(error), "Correct who we are there.")
-    except PermanentError as error:
-        option = str(error).partition("=")[0]
-        key = option if option.startswith("ssl.") else "url"
-        yield Problem(key, str(config[key]) if key in config else shown, str(error), "Put it right.")

@@ -1,14 +1,18 @@
 """The examples work as they are written: each command of their README, with what it says."""
 
+import os
 import shutil
+import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from tests import free_ports
 from tests.e2e.console import Shown, commands, differing, said
 from tests.servers.clickhouse import ClickHouse
 from tests.servers.hive_metastore import HiveMetastore
@@ -25,7 +29,9 @@ SERVERS = {
     "csv-to-clickhouse",
     "csv-to-elasticsearch",
     "csv-to-hive",
+    "elasticsearch-to-jsonlines",
     "hive-to-jsonlines",
+    "http-to-jsonlines",
     "kafka-to-jsonlines",
     "mariadb-to-delta",
     "postgres-to-mariadb",
@@ -122,10 +128,11 @@ def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_p
 
 
 @pytest.mark.slow
-def test_the_example_with_a_search_engine_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["csv-to-elasticsearch", "elasticsearch-to-jsonlines"])
+def test_the_example_with_a_search_engine_works_as_it_is_written(instance: Any, tmp_path: Path, name: str) -> None:
     with OpenSearch().running() as server:
         ports = {"9200": str(server.port)}
-        shown = written("csv-to-elasticsearch")
+        shown = written(name)
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
@@ -136,6 +143,17 @@ def test_the_example_with_hive_works_as_it_is_written(instance: Any, tmp_path: P
         ports = {"9083": str(server.port)}
         shown = written(name)
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_a_service_of_the_web_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    ports = {"8087": str(free_ports.choose())}
+    shown = written("http-to-jsonlines")
+    try:
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(int((tmp_path / "shop.pid").read_text()), signal.SIGTERM)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""As much of Elasticsearch as a sink sees: the bulk API, in this process. The real ones are slow to start."""
+"""As much of Elasticsearch as connectors see: bulk requests and points in time, in this process. Real ones are slow to start."""
 
 import base64
 import json
@@ -10,8 +10,12 @@ from itertools import count
 from typing import Any, Self
 from urllib.parse import unquote, urlsplit
 
+from tests.servers.search.standin_pages import Pages
+
 Fault = Callable[["_Handler", list[tuple[str, dict[str, Any], Any]]], bool]
 """Answers a request of the bulk API in the place of the server, or changes what it does; whether it has answered."""
+PageFault = Callable[["_Handler"], bool]
+"""Answers a request of a reader in the place of the server; whether it has."""
 _TYPES = {bool: "boolean", int: "long", float: "double", str: "text", dict: "object"}
 
 
@@ -26,6 +30,8 @@ class StandIn(ThreadingHTTPServer):
         largest: A longer request is refused.
         password: Of the user `me`; empty: anybody is let in.
         streams: Indexes that are data streams.
+        pages: What readers see of it.
+        page_faults: What goes wrong with the next requests of readers, one of them each.
     """
 
     daemon_threads = True
@@ -47,6 +53,8 @@ class StandIn(ThreadingHTTPServer):
         self.largest = 100 << 20
         self.password = ""
         self.streams: set[str] = set()
+        self.pages = Pages()
+        self.page_faults: list[PageFault] = []
         self._ids = count()
         return self
 
@@ -85,6 +93,7 @@ def _error(status: int, kind: str, reason: str, cause: str = "") -> dict[str, An
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     server: StandIn
 
     def log_message(self, *_: object) -> None:
@@ -102,8 +111,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.answer(status, {"error": {"type": kind, "reason": reason}, "status": status})
 
     def do_GET(self) -> None:
-        if self._let_in():
-            self.answer(200, {"version": {"number": "9.5.3"}, "tagline": "You Know, for Search"})
+        if self._let_in() and not self._read(b""):
+            distribution = {} if self.server.pages.flavor == "elasticsearch" else {"distribution": "opensearch"}
+            self.answer(200, {"version": {"number": "9.5.3", **distribution}, "tagline": "You Know, for Search"})
+
+    def do_DELETE(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self._let_in() and not self._read(body):
+            self.refuse(405, "illegal_argument_exception", "no handler found")
 
     def do_HEAD(self) -> None:
         self.answer(200 if self._name() in self.server.indexes else 404, {})
@@ -124,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.sizes.append(len(body))
-        if not self._let_in():
+        if not self._let_in() or self._read(body):
             return
         if len(body) > self.server.largest:
             self.answer(413, b"")
@@ -135,6 +150,18 @@ class _Handler(BaseHTTPRequestHandler):
         with self.server.lock:
             items = [{action: self.server.apply(action, where, value)} for action, where, value in todo]
         self.answer(200, {"errors": any("error" in each for item in items for each in item.values()), "items": items})
+
+    def _read(self, body: bytes) -> bool:
+        """Whether it is a request of a reader, and answered."""
+        if self.path == "/" or self.path.startswith("/_bulk"):
+            return False
+        if self.server.page_faults and self.server.page_faults.pop(0)(self):
+            return True
+        with self.server.lock:
+            found = self.server.pages.answer(self.server, self.command, unquote(self.path), body)
+        if found is not None:
+            self.answer(*found)
+        return found is not None
 
     def _name(self) -> str:
         return unquote(urlsplit(self.path).path).strip("/")
