@@ -163,6 +163,8 @@ class KeyedSuite:
         one, other = table.owner(UPSERT), table.owner(UPSERT, task=1)
         one.start()
         one.rows(k0="zero", k1="one")
+        # A column that comes may be a commit of its own.
+        one.write([change("u", after=self.row(1, "one", more=1))], envelopes(table.wider_rows))
         other.start()
         before = table.on_the_disk()
         # Who has looked before would keep the old text.
