@@ -1,0 +1,45 @@
+"""What every sink must do, killed before each request."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from connectors.http.sink import HttpSink
+from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from tests.connectors.http.receiver import Receiver
+from tests.suites import slow_but
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with Receiver().running() as server:
+        yield server
+
+
+def case_of(server: Receiver, **given: str) -> SinkCase:
+    def read() -> list[object]:
+        if given.get("request.format") == "array":
+            return [value for each in server.seen for value in each.json]
+        return [line for each in server.seen for line in each.body.decode().splitlines()]
+
+    return SinkCase(HttpSink(), {"url": f"{server.url}/hook", **given}, read, calls=("connectors.http.connection:send",))
+
+
+class TestArrays(SinkSuite):
+    @pytest.fixture
+    def case(self, receiver: Receiver) -> SinkCase:
+        return case_of(receiver, **{"request.format": "array", "request.records": "20"})
+
+
+@slow_but("test_every_record_is_there_and_in_order", "test_it_goes_on_where_it_was")
+class TestSingle(SinkSuite):
+    @pytest.fixture
+    def case(self, receiver: Receiver) -> SinkCase:
+        return case_of(receiver)
+
+
+@slow_but("test_every_record_is_there_and_in_order")
+class TestJoined(SinkSuite):
+    @pytest.fixture
+    def case(self, receiver: Receiver) -> SinkCase:
+        return case_of(receiver, **{"request.format": "joined", "request.bytes": "4KiB"})
