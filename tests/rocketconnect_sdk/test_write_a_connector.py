@@ -28,7 +28,15 @@ def written(folder: Path) -> set[str]:
         "celsius",
         *(
             pytest.param(name, marks=pytest.mark.slow)
-            for name in ("journal_source", "spool_source", "notes_sink", "journal_sink", "freezing", "parquet_tables")
+            for name in (
+                "journal_source",
+                "spool_source",
+                "lines_source",
+                "notes_sink",
+                "journal_sink",
+                "freezing",
+                "parquet_tables",
+            )
         ),
     ],
 )
