@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from threading import Event
+from threading import Event, Lock
+from zlib import crc32
 
 from connectors.http.requests import Address, Shape
 from connectors.http.signatures import Signer
@@ -19,6 +21,8 @@ _TRIES = 5
 _FIRST_WAIT = 0.1
 _LONGEST_WAIT = 5.0
 _LEAST_BYTES = 1 << 10
+_DEEP = 4
+"""So many requests each client has before all wait for all: the more, the more come twice after a failure."""
 _FOR_ALL = frozenset({401, 403, 405, 407})
 """What a server says to whoever asks, whatever the record is."""
 _NOT_THERE = frozenset({404, 410})
@@ -30,34 +34,41 @@ def send(ask: Callable[[], Answer]) -> Answer:
     return ask()
 
 
+def lane_of(operation: Operation, lanes: int) -> int:
+    """Which of so many clients sends it: the same for the same key, and for all that have none."""
+    key = operation.key or operation.key_value or b""
+    return crc32(key if isinstance(key, bytes) else str(key).encode()) % lanes
+
+
 @dataclass(frozen=True, slots=True)
 class _Request:
+    lane: int
     address: Address
     operations: Sequence[Operation]
     parts: Sequence[bytes]
     places: Sequence[int]
 
     def some(self, begin: int, end: int) -> "_Request":
-        return _Request(self.address, self.operations[begin:end], self.parts[begin:end], self.places[begin:end])
+        return _Request(self.lane, self.address, self.operations[begin:end], self.parts[begin:end], self.places[begin:end])
 
 
 class HttpConnection(Connection):
-    """Sends requests, one after the other.
+    """Sends requests: as many at once as there are clients, and those of one key one after the other.
 
     Args:
-        client: Of the server.
+        clients: Of the server. Each is asked by one thread at a time.
         shape: What requests look like.
         most_bytes: The size of one with several records.
         stopping: Ends a wait for a busy server.
-        signer: Signs bodies; None: nobody does.
         login: Its secrets are hidden in what the server says.
+        signer: Signs bodies; None: nobody does.
         credentials: Has the token of OAuth; None: there is none.
         refuses: A record with which the server fails each time (500) is refused; otherwise it is tried for ever.
     """
 
     def __init__(
         self,
-        client: HttpClient,
+        clients: Sequence[HttpClient],
         shape: Shape,
         most_bytes: int,
         stopping: Event,
@@ -67,23 +78,72 @@ class HttpConnection(Connection):
         credentials: ClientCredentials | None = None,
         refuses: bool = False,
     ) -> None:
-        self._client = client
+        self._clients = clients
         self._shape = shape
         self._bytes = most_bytes
         self._stopping = stopping
         self._login = login
         self._signer = signer
         self._credentials = credentials
+        self._token_lock = Lock()
         self._refuses = refuses
+        self._threads = ThreadPoolExecutor(len(clients)) if len(clients) > 1 else None
 
     def ping(self) -> None:
         """See Connection. Whatever it answers, it is there."""
         if self._credentials is not None:
             self._credentials.token()
-        self._client.ask("HEAD", "/")
+        self._clients[0].ask("HEAD", "/")
 
     def fits(self, operations: Sequence[Operation]) -> int:
-        """See Connection: those that become one request."""
+        """See Connection: those that become one request, or some for each client."""
+        if self._threads is None:
+            return self._together(operations)
+        return len(self._clients) * self._shape.records * _DEEP
+
+    def write(self, operations: Sequence[Operation]) -> Mapping[int, str]:
+        """See Connection."""
+        refused: dict[int, str] = {}
+        if self._threads is None:
+            self._write(0, operations, range(len(operations)), refused)
+            return refused
+        lanes: dict[int, list[int]] = {}
+        for place, operation in enumerate(operations):
+            lanes.setdefault(lane_of(operation, len(self._clients)), []).append(place)
+        running = [self._threads.submit(self._write, lane, operations, places, refused) for lane, places in lanes.items()]
+        wait(running)
+        for each in running:
+            each.result()
+        return refused
+
+    def close(self) -> None:
+        """See Connection."""
+        if self._threads is not None:
+            self._threads.shutdown()
+        for client in self._clients:
+            client.close()
+        if self._credentials is not None:
+            self._credentials.close()
+
+    def _write(self, lane: int, all_of_them: Sequence[Operation], places: Sequence[int], refused: dict[int, str]) -> None:
+        """Sends some of the operations, in their order."""
+        begin = 0
+        while begin < len(places):
+            operations = [all_of_them[place] for place in places[begin : begin + self._shape.records]]
+            number = self._together(operations)
+            mine = places[begin : begin + number]
+            try:
+                parts = list(map(self._shape.part, operations[:number]))
+                request = _Request(lane, self._shape.address(operations[0]), operations[:number], parts, mine)
+            except RecordError as error:
+                # What can't be sent is alone.
+                refused[mine[0]] = str(error)
+            else:
+                self._send(request, refused)
+            begin += number
+
+    def _together(self, operations: Sequence[Operation]) -> int:
+        """How many of them become one request."""
         first = operations[0]
         if self._shape.records == 1 or first.op is Op.DELETE:
             return 1
@@ -99,24 +159,6 @@ class HttpConnection(Connection):
             # It is refused when it is its turn.
             return max(1, number)
         return number
-
-    def write(self, operations: Sequence[Operation]) -> Mapping[int, str]:
-        """See Connection."""
-        refused: dict[int, str] = {}
-        try:
-            address = self._shape.address(operations[0])
-            parts = list(map(self._shape.part, operations))
-        except RecordError as error:
-            # `fits` gives such a one alone.
-            return {0: str(error)}
-        self._send(_Request(address, operations, parts, range(len(operations))), refused)
-        return refused
-
-    def close(self) -> None:
-        """See Connection."""
-        self._client.close()
-        if self._credentials is not None:
-            self._credentials.close()
 
     def _send(self, request: _Request, refused: dict[int, str]) -> None:
         body = b"" if request.address.method == "DELETE" else self._shape.body(request.parts)
@@ -145,9 +187,9 @@ class HttpConnection(Connection):
             problem = self._problem(answer)
             if turn == _TRIES and self._refuses and answer.status == _FAILED:
                 return answer
-            wait = getattr(problem, "wait", None) or _FIRST_WAIT * 2.0**turn
+            seconds = getattr(problem, "wait", None) or _FIRST_WAIT * 2.0**turn
             # The runtime waits as well, and says so.
-            if turn == _TRIES or wait > _LONGEST_WAIT or self._stopping.wait(wait):
+            if turn == _TRIES or seconds > _LONGEST_WAIT or self._stopping.wait(seconds):
                 raise problem
         raise AssertionError
 
@@ -155,7 +197,8 @@ class HttpConnection(Connection):
         answer = self._ask(request, body)
         if answer.status == 401 and self._credentials is not None:
             # A token may end before its time.
-            self._credentials.forget()
+            with self._token_lock:
+                self._credentials.forget()
             answer = self._ask(request, body)
         return answer
 
@@ -165,8 +208,10 @@ class HttpConnection(Connection):
         if self._signer is not None:
             headers[self._signer.header] = self._signer.sign(body, time.time())
         if self._credentials is not None:
-            headers["Authorization"] = f"Bearer {self._credentials.token()}"
-        return send(lambda: self._client.ask(address.method, address.path, body, headers=headers, parameters=address.parameters))
+            with self._token_lock:
+                headers["Authorization"] = f"Bearer {self._credentials.token()}"
+        client = self._clients[request.lane]
+        return send(lambda: client.ask(address.method, address.path, body, headers=headers, parameters=address.parameters))
 
     def _is_for_all(self, answer: Answer) -> bool:
         if answer.status in _NOT_THERE:
@@ -174,7 +219,7 @@ class HttpConnection(Connection):
         return answer.status in _FOR_ALL or answer.status < 400
 
     def _problem(self, answer: Answer) -> Exception:
-        return problem_of(answer, self._client.place, self._hidden(answer.said()), datetime.now(UTC))
+        return problem_of(answer, self._clients[0].place, self._hidden(answer.said()), datetime.now(UTC))
 
     def _hidden(self, text: str) -> str:
         text = self._login.hidden(text)

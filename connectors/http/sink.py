@@ -95,6 +95,14 @@ class HttpSink(WriteSink):
             minimum=1 << 10,
             maximum=1 << 30,
         ),
+        Option(
+            "request.parallel",
+            "So many requests are under way at once. Records of one key go one after the other, and so do all without a key.",
+            Kind.INT,
+            "1",
+            minimum=1,
+            maximum=100,
+        ),
         Option("request.separator", r"What stands between bodies that are joined; \n, \r and \t are written so.", default="\\n"),
         Option(
             "delete.enabled",
@@ -200,7 +208,7 @@ def _connection(config: Config, context: TaskContext, seconds: float) -> Connect
     signs = config["hmac.secret"]
     form = config["hmac.form"]
     return HttpConnection(
-        HttpClient([origin], login, tls_of(config), seconds=seconds),
+        [HttpClient([origin], login, tls_of(config), seconds=seconds) for _ in range(config["request.parallel"])],
         Shape(
             config["method"],
             config["request.format"],

@@ -91,7 +91,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"" if self.command == "HEAD" else data)
 
     def _do(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        length = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(length)
+        if len(body) < length:
+            # Who has sent it was killed in the middle.
+            self.close_connection = True
+            return None
         sent = Sent(self.command, self.path, {name.lower(): text for name, text in self.headers.items()}, body)
         if self.path == "/oauth/token":
             return self._token(sent)

@@ -3,6 +3,7 @@
 import json
 import ssl
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -194,6 +195,38 @@ def test_of_what_a_server_refuses_as_a_whole_the_one_record_is_found(receiver: R
     with running(receiver.url, request_format="array") as run:
         assert run.write([*range(9), "bad", *range(10, 20)]) == {9: "the server refuses it: 422: no such thing"}
     assert sorted(value for each in receiver.seen for value in each.json) == [*range(9), *range(10, 20)]
+
+
+@pytest.mark.parametrize("form", ["single", "array"])
+def test_several_requests_are_under_way_and_those_of_a_key_in_their_order(receiver: Receiver, form: str) -> None:
+    lock, now, most = threading.Lock(), [0], [0]
+
+    def slowly(handler: Any, sent: Sent) -> bool:
+        with lock:
+            now[0] += 1
+            most[0] = max(most[0], now[0])
+        time.sleep(0.01)
+        with lock:
+            now[0] -= 1
+        return False
+
+    receiver.always = slowly
+    keys = [f"k{number % 10}" for number in range(100)]
+    with running(f"{receiver.url}/${{key}}", request_parallel="5", request_format=form) as run:
+        assert run.write([{"n": number} for number in range(100)], keys) == {}
+        receiver.faults = [answers(422)]
+        assert list(run.write([{"n": 100}], ["k1"]).values()) == ["the server refuses it: 422: no reason given"]
+    assert most[0] > 1
+    sent = [(each.path, value["n"]) for each in receiver.seen for value in (each.json if form == "array" else [each.json])]
+    for key in range(10):
+        assert [number for path, number in sent if path == f"/k{key}"] == list(range(key, 100, 10))
+    with running(receiver.url, request_parallel="5") as run:
+        receiver.seen.clear()
+        run.write(list(range(50)))
+        assert [each.json for each in receiver.seen] == list(range(50))
+        receiver.faults = [breaks]
+        with pytest.raises(SystemAway):
+            run.write([1, 2], ["a", "b"])
 
 
 def test_requests_become_smaller_where_a_server_takes_none_so_large(receiver: Receiver) -> None:

@@ -43,3 +43,21 @@ class TestJoined(SinkSuite):
     @pytest.fixture
     def case(self, receiver: Receiver) -> SinkCase:
         return case_of(receiver, **{"request.format": "joined", "request.bytes": "4KiB"})
+
+
+def _keyed(queue: int, offset: int) -> object:
+    return {"queue": queue, "offset": offset}
+
+
+@slow_but("test_every_record_is_there_and_in_order", "test_killed_at_any_step_it_goes_on_with_every_record")
+class TestParallel(SinkSuite):
+    """Deletions are by key, and so are rows: each to its URL. Of each key there is one record, so what is there has no order."""
+
+    @pytest.fixture
+    def case(self, receiver: Receiver) -> SinkCase:
+        config = {"url": f"{receiver.url}/${{value.queue}}/${{value.offset}}", "request.parallel": "4", "delete.enabled": "true"}
+
+        def read() -> list[object]:
+            return sorted((each.json for each in receiver.seen), key=lambda value: (value["queue"], value["offset"]))
+
+        return SinkCase(HttpSink(), config, read, value=_keyed, schema=None, calls=("connectors.http.connection:send",))
