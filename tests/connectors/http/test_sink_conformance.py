@@ -30,6 +30,10 @@ class TestArrays(SinkSuite):
     def case(self, receiver: Receiver) -> SinkCase:
         return case_of(receiver, **{"request.format": "array", "request.records": "20"})
 
+    @pytest.mark.slow
+    def test_a_large_batch_is_there_and_in_order(self, case: SinkCase) -> None:
+        super().test_a_large_batch_is_there_and_in_order(case)
+
 
 @slow_but("test_every_record_is_there_and_in_order", "test_it_goes_on_where_it_was")
 class TestSingle(SinkSuite):
@@ -49,7 +53,7 @@ def _keyed(queue: int, offset: int) -> object:
     return {"queue": queue, "offset": offset}
 
 
-@slow_but("test_every_record_is_there_and_in_order", "test_killed_at_any_step_it_goes_on_with_every_record")
+@slow_but("test_every_record_is_there_and_in_order")
 class TestParallel(SinkSuite):
     """Deletions are by key, and so are rows: each to its URL. Of each key there is one record, so what is there has no order."""
 
