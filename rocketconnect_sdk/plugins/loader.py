@@ -177,15 +177,17 @@ def _own(name: str) -> Source | Sink | None:
 def _own_modules() -> Mapping[str, str]:
     """Where connectors are that come with RocketConnect: in the module of their name, or in the room of their system.
 
-    Returns: of the name of a connector the module: "stdout" for stdout, "redis.group_source" for redis_group_source.
+    Returns: of the name of a connector the module: "stdout" for stdout, "redis.group_source" for redis_group_source, and
+        "http.webhook_source" for webhook_source, which does not begin with the name of its room.
     """
     found: dict[str, str] = {}
     for folder in import_module("connectors").__path__:
         own = sorted(module.name for module in iter_modules([folder]) if module.name[0] != "_")
         found |= {name: name for name in own}
         for room in own:
-            inner = (module.name for module in iter_modules([f"{folder}/{room}"]))
-            found |= {f"{room}_{name}": f"{room}.{name}" for name in inner if name.endswith(("source", "sink"))}
+            inner = [module.name for module in iter_modules([f"{folder}/{room}"]) if module.name.endswith(("source", "sink"))]
+            found |= {f"{room}_{name}": f"{room}.{name}" for name in inner}
+            found |= {name: f"{room}.{name}" for name in inner if "_" in name and name not in found}
     return found
 
 
@@ -313,7 +315,7 @@ Kind = type[Source] | type[Sink]
 
 def _places() -> Iterator[tuple[str, Package, Callable[[], Iterable[Kind]]]]:
     """Where connectors are: a name for each place, its package, and what loads the classes in it."""
-    for module in sorted(_own_modules().values()):
+    for module in sorted(set(_own_modules().values())):
         yield module, OURS, partial(_in_module, f"connectors.{module}")
     for entry in entry_points(group=GROUP):
         yield entry.name, package_of(entry), partial(_in_entry_point, entry)

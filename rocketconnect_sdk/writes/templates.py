@@ -1,7 +1,7 @@
 """Texts that are made of a record: ${topic}:${key}. Pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -50,13 +50,15 @@ class Template:
     Attributes:
         source: As it was given.
         parts: Texts as they are, and the path of each place.
+        escape: Makes what stands for a place fit for the text that it comes into. Picklable. It may raise RecordError.
     """
 
     source: str
     parts: Sequence[str | tuple[str, ...]]
+    escape: Callable[[str], str] = str
 
     @classmethod
-    def of(cls, source: str) -> Self:
+    def of(cls, source: str, escape: Callable[[str], str] = str) -> Self:
         """Reads a text.
 
         Raises:
@@ -76,7 +78,7 @@ class Template:
                 msg = f"${{{part}}} stands for nothing"
                 raise ValueError(msg)
             parts.append(path)
-        return cls(source, tuple(parts))
+        return cls(source, tuple(parts), escape)
 
     def text(self, told: Told) -> str:
         """The text of a record.
@@ -84,7 +86,7 @@ class Template:
         Raises:
             RecordError: the record lacks what stands for a place.
         """
-        return "".join([part if isinstance(part, str) else as_text(_found(part, told)) for part in self.parts])
+        return "".join([part if isinstance(part, str) else self.escape(as_text(_found(part, told))) for part in self.parts])
 
     def value(self, told: Told) -> Any:
         """What stands for a place that is all of the template, of the type that it has in the record; else the text.

@@ -37,6 +37,7 @@ SERVERS = {
     "postgres-to-mariadb",
     "rabbitmq-to-jsonlines",
     "redis-to-jsonlines",
+    "webhooks-to-jsonlines",
 }
 ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS - {"clients"})
 IN_A_GROUP = {
@@ -180,6 +181,13 @@ def test_the_example_with_redis_works_as_it_is_written(instance: Any, tmp_path: 
         ports = {"6379": str(server.port)}
         shown = written("redis-to-jsonlines")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, {**ports, **changes}), ports)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_webhooks_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    ports = {"8900": str(free_ports.choose())}
+    shown = written("webhooks-to-jsonlines")
+    assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
 @pytest.mark.slow

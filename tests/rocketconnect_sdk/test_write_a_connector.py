@@ -32,6 +32,7 @@ def written(folder: Path) -> set[str]:
                 "journal_source",
                 "inbox_source",
                 "spool_source",
+                "lines_source",
                 "notes_sink",
                 "journal_sink",
                 "freezing",
