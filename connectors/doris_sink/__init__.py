@@ -12,9 +12,9 @@ from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
+from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.hosts import of_urls
-from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
 from rocketconnect_sdk.targets.owned import Target
@@ -54,20 +54,9 @@ class DorisSink(RecordSink):
         Option("database", "The database of tables that name none, and of the positions.", required=True),
         Option("user", "The user.", default="root", references=True, aliases=("username",)),
         Option("password", "The password of the user.", secret=True),
-        Option(
-            "ssl.ca.location",
-            "A file with the certificates (PEM) that those of frontends and backends must come from, where url is https. Empty: "
-            "those that the system trusts.",
-            default="",
-            access=Access.READ,
-        ),
-        Option(
-            "request.timeout",
-            "How long an answer of the cluster may take, and a load.",
-            Kind.DURATION,
-            "120s",
-            minimum=1,
-            maximum=3000,
+        *TLS,
+        replace(
+            REQUEST_TIMEOUT, doc="How long an answer of the cluster may take, and a load.", default="120s", minimum=1, maximum=3000
         ),
         Option(
             "table",
@@ -143,14 +132,12 @@ class DorisSink(RecordSink):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DorisTask":
         """See RecordSink."""
-        from connectors.doris.client import Client
         from connectors.doris_sink.owners import Owner
         from connectors.doris_sink.task import DorisTask
 
         del task
-        client = Client(place_of(config), login_of(config))
         store = _store(config, context.connector_uid, Owner(context.generation, context.task, context.epoch))
-        return DorisTask(writing_of(config), client, store, self.flush_policy(config))
+        return DorisTask(writing_of(config), store.client, store, self.flush_policy(config))
 
     def deleted(self, config: Config, connector_uid: str) -> None:
         """Removes its positions. See Sink."""

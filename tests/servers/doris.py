@@ -437,6 +437,7 @@ class _Http(BaseHTTPRequestHandler):
     doris: Doris
     part: str
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
         pass
