@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from connectors.clickhouse.options import CHECK_SECONDS, SERVER, client_of, place_of
-from rocketconnect_sdk.configuration.references import login_is_known
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.record import Position
@@ -117,18 +117,10 @@ def _order_problems(config: Config) -> Iterable[Problem]:
         yield Problem("timestamp.initial", config["timestamp.initial"], "means nothing without timestamp.column.name", "Remove it.")
 
 
+@preflight()
 def _server_problems(config: Config) -> Iterable[Problem]:
-    if not login_is_known(config):
-        return
     from connectors.clickhouse_source.tables import look
 
-    try:
-        with closing(client_of(config, seconds=CHECK_SECONDS)) as client:
-            for name in config["tables"]:
-                yield from look(client, _wanted(config), name)[1]
-    except SystemAway as error:
-        yield Problem(
-            "url", config["url"], f"does not answer now: {error}", "Start the server, or correct the URL.", is_warning=True
-        )
-    except PermanentError as error:
-        yield Problem("url", config["url"], str(error), "Correct it.")
+    with closing(client_of(config, seconds=CHECK_SECONDS)) as client:
+        for name in config["tables"]:
+            yield from look(client, _wanted(config), name)[1]

@@ -2,18 +2,17 @@
 
 import json
 from collections.abc import Iterable
+from contextlib import closing
 
 from connectors.elasticsearch.bulk import METHODS, index_problem, settings_problem
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http import (
     AUTH,
     REQUEST_TIMEOUT,
     TLS,
     HttpClient,
-    NotLetIn,
-    NotTrusted,
-    login_is_known,
     login_of,
     login_problems,
     tls_of,
@@ -149,30 +148,13 @@ def _problems(config: Config) -> Iterable[Problem]:
         yield Problem("index.settings", config["index.settings"], "means nothing with index.create=server", fix)
 
 
+@preflight()
 def _server_problems(config: Config) -> Iterable[Problem]:
-    """Connects. One that does not answer now may do so later, and the sink waits for it: a warning."""
     from connectors.elasticsearch.connection import NoSearch, SearchConnection, Writing
 
-    if not login_is_known(config):
-        return
-    shown = ", ".join(config["url"])
-    try:
-        connection = SearchConnection(
-            _client_of(config, min(_CHECK_SECONDS, config["request.timeout"])), Writing("index", 1 << 20), TaskContext().stopping
-        )
+    client = _client_of(config, min(_CHECK_SECONDS, config["request.timeout"]))
+    with closing(SearchConnection(client, Writing("index", 1 << 20), TaskContext().stopping)) as connection:
         try:
             connection.ping()
-        finally:
-            connection.close()
-    except NoSearch as error:
-        yield Problem("url", shown, str(error), "Correct the URL.")
-    except NotTrusted as error:
-        yield Problem("ssl.ca.location", config["ssl.ca.location"], str(error), "Name the certificates that it comes from.")
-    except SystemAway as error:
-        yield Problem("url", shown, str(error), "Start the server, or correct the URL.", is_warning=True)
-    except NotLetIn as error:
-        yield Problem("user", config["user"], str(error), "Correct who we are there.")
-    except PermanentError as error:
-        option = str(error).partition("=")[0]
-        key = option if option.startswith("ssl.") else "url"
-        yield Problem(key, str(config[key]) if key in config else shown, str(error), "Put it right.")
+        except NoSearch as error:
+            yield Problem("url", ", ".join(config["url"]), str(error), "Correct the URL.")

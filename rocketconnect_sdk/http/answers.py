@@ -36,6 +36,8 @@ class Refused(PermanentError):
 class NotLetIn(Refused):
     """It does not know who we are (401), or does not allow it (403)."""
 
+    option = "user"
+
 
 class NotTrusted(SystemAway):
     """Its certificate is none that is trusted. That of a server is replaced, so it may be right later."""

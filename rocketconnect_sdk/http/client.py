@@ -7,18 +7,15 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.http.answers import Answer, NotTrusted, problem_of
-from rocketconnect_sdk.http.login import Login, Tls
+from rocketconnect_sdk.http.login import Ending, Login, Tls
 from rocketconnect_sdk.permissions.connections import check_url
-
-if TYPE_CHECKING:
-    from rocketconnect_sdk.http.tokens import Tokens
 
 _CONNECT_SECONDS = 3.0
 _LARGEST = 16 << 20
@@ -45,7 +42,7 @@ class HttpClient:
         urls: The servers, without a slash at the end.
         login: Who we are there.
         tls: Whom we trust, by options; None: there are none, and the system says so.
-        tokens: Of OAuth2, in the place of a login.
+        tokens: In the place of a login: see Tokens.
         seconds: The time of an answer, from its first byte on, and of each wait for a part of a request.
         largest: A longer answer, in bytes, is none.
         headers: Of all requests.
@@ -62,7 +59,7 @@ class HttpClient:
         login: Login | None = None,
         tls: Tls | None = None,
         *,
-        tokens: "Tokens | None" = None,
+        tokens: Ending | None = None,
         seconds: float = 30.0,
         largest: int = _LARGEST,
         headers: Mapping[str, str] | None = None,
@@ -77,10 +74,7 @@ class HttpClient:
         self._first = 0
         self._headers = _encoded({"Accept-Encoding": "identity", **(headers or {}), **self._login.headers})
         self._tls = tls or Tls()
-        certificates = "the certificates that it comes from"
-        self._trust = (
-            f"Let the system trust {certificates}" if tls is None else f"Name {certificates} in {tls.prefix}ssl.ca.location"
-        )
+        self._trusts = "" if tls is None else f"{tls.prefix}ssl.ca.location"
         self._is_tls = any(url.startswith("https:") for url in self._urls)
         # Making one takes longer than a request.
         self._trusted: ssl.SSLContext | None = self._context()
@@ -242,8 +236,10 @@ class HttpClient:
         except (httpx.HTTPError, httpx.StreamError) as error:
             self.close()
             if (why := _certificate(error)) is not None:
-                msg = f"{url}: the certificate of the server is not trusted: {why}. {self._trust}, or correct the name in the URL"
-                raise NotTrusted(msg) from error
+                named = "the certificates that it comes from"
+                fix = f"Name {named} in {self._trusts}" if self._trusts else f"Let the system trust {named}"
+                msg = f"{url}: the certificate of the server is not trusted: {why}. {fix}, or correct the name in the URL"
+                raise NotTrusted(msg).naming(self._trusts) from error
             said = str(error) or type(error).__name__
             if isinstance(error, httpx.TimeoutException):
                 option = f" ({self._timeout_option})" if self._timeout_option else ""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from rocketconnect_sdk.configuration import references
 from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.login import Login, Tls
@@ -61,11 +60,6 @@ def tls_of(config: Config) -> Tls:
     """Whom we trust, by the options TLS."""
     names = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password")
     return Tls(*(config[name] or "" for name in names))
-
-
-def login_is_known(config: Config) -> bool:
-    """Whether the options say who we are: what is still a reference is looked up where the connector runs."""
-    return references.login_is_known(config, ("user", "password", "token", "api.key", "ssl.key.password"))
 
 
 def login_problems(config: Config) -> Iterable[Problem]:

@@ -57,14 +57,14 @@ class Tokens:
         return Login(token=self._token).headers
 
     def renew(self) -> bool:
-        """Forgets the token, which was refused. False: it was a new one, and the next would be refused as well."""
+        """See Ending."""
         if self._is_new:
             return False
         self._token = ""
         return True
 
     def hidden(self, text: str) -> str:
-        """A text of somebody else, without the secrets."""
+        """See Ending."""
         return Login(password=self._secret, token=self._token).hidden(text)
 
     def _given(self) -> str:
