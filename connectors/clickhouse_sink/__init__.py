@@ -11,6 +11,7 @@ from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROW
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
+from rocketconnect_sdk.http.options import tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
@@ -90,7 +91,7 @@ class ClickHouseSink(RecordSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _made_problems, _evolution_problems, _server_problems)
+        return run_checks(config, tls_problems, _made_problems, _evolution_problems, _server_problems)
 
     def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         """Against the tables that are there. See Sink."""

@@ -9,6 +9,7 @@ from connectors.clickhouse.options import CHECK_SECONDS, SERVER, client_of, plac
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.http.options import tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.record import Position
@@ -71,7 +72,7 @@ class ClickHouseSource(Source):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Source."""
-        return run_checks(config, _order_problems, _server_problems)
+        return run_checks(config, tls_problems, _order_problems, _server_problems)
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The tables. See Source."""

@@ -3,7 +3,7 @@
 import json
 import random
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from enum import Enum
 from typing import Any
 from urllib.parse import quote
@@ -45,10 +45,6 @@ class Client:
         self.login = login
         # A load is given up by the server first.
         self._http = http.HttpClient([place.url], http.Login(login.user, login.password), login.tls, seconds=login.seconds + 1)
-
-    def close(self) -> None:
-        """Ends its connections. It may be used again."""
-        self._http.close()
 
     def load(self, table: str, rows: bytes, label: str, columns: Sequence[str], *, deletes: bool) -> int:
         """Sends rows, which nobody sees before their transaction is committed.
@@ -134,7 +130,9 @@ class Client:
             # A frontend reads nothing: it redirects to a backend.
             content = body if direct or redirects else b""
             try:
-                answer = send(self._http, method, url, sent, content)
+                # Who redirects may end the connection without a word: each request has its own, and none is there to be closed.
+                with closing(self._http):
+                    answer = send(self._http, method, url, sent, content)
             except SystemAway as error:
                 raise Refused(Fault.AWAY, str(error)) from error
             if answer.status in _REDIRECTS and answer.target:

@@ -12,7 +12,7 @@ from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
-from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS
+from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS, tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.hosts import of_urls
 from rocketconnect_sdk.schema import Schema
@@ -113,7 +113,7 @@ class DorisSink(RecordSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _backends_problems, _mode_problems, _evolution_problems, _server_problems)
+        return run_checks(config, tls_problems, _backends_problems, _mode_problems, _evolution_problems, _server_problems)
 
     def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         """Against the tables that are there. See Sink."""
@@ -132,12 +132,14 @@ class DorisSink(RecordSink):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DorisTask":
         """See RecordSink."""
+        from connectors.doris.client import Client
         from connectors.doris_sink.owners import Owner
         from connectors.doris_sink.task import DorisTask
 
         del task
+        client = Client(place_of(config), login_of(config))
         store = _store(config, context.connector_uid, Owner(context.generation, context.task, context.epoch))
-        return DorisTask(writing_of(config), store.client, store, self.flush_policy(config))
+        return DorisTask(writing_of(config), client, store, self.flush_policy(config))
 
     def deleted(self, config: Config, connector_uid: str) -> None:
         """Removes its positions. See Sink."""

@@ -46,7 +46,7 @@ class Store:
     """
 
     def __init__(self, client: Client, session: Session, name: str, properties: str, connector: str, owner: Owner) -> None:
-        self.client = client
+        self._client = client
         self._session = session
         self._name = name
         self._properties = properties
@@ -113,7 +113,7 @@ class Store:
             self._seen()
         except PermanentError:
             with suppress(ConnectorError):
-                self.client.abort(pending.database, pending.transaction)
+                self._client.abort(pending.database, pending.transaction)
             raise
 
     def put(self, positions: Mapping[str, QueuePosition]) -> None:
@@ -137,7 +137,7 @@ class Store:
         """
         deadline = time.monotonic() + _WAIT_SECONDS
         while True:
-            match self.client.state(pending.database, pending.label):
+            match self._client.state(pending.database, pending.label):
                 case State.COMMITTED | State.VISIBLE:
                     return True
                 case State.ABORTED:
@@ -148,9 +148,9 @@ class Store:
                     raise PermanentError(self._forgotten(pending))
                 case State.PREPARE | State.PRECOMMITTED as state:
                     if time.monotonic() > deadline:
-                        msg = f"{self.client.place}: {pending} is still {state.value}, though it was to be aborted"
+                        msg = f"{self._client.place}: {pending} is still {state.value}, though it was to be aborted"
                         raise SystemAway(msg)
-                    self.client.abort(pending.database, pending.transaction)
+                    self._client.abort(pending.database, pending.transaction)
             time.sleep(_POLL_SECONDS)
 
     def forget(self) -> None:
@@ -161,9 +161,8 @@ class Store:
             self._session.run(f"DELETE FROM {self._table} WHERE `connector` = {literal(self._connector)}")  # noqa: S608  # quoted
 
     def close(self) -> None:
-        """Ends the connections."""
+        """Ends the connection."""
         self._session.close()
-        self.client.close()
 
     def _was_committed(self, said: Said) -> bool:
         assert said.pending is not None  # noqa: S101 - asked before
@@ -190,12 +189,12 @@ class Store:
             found = self._rows()
             if (newer := newer_than(self.owner, (each for each in found))) is not None:
                 who = f"plan generation {newer.generation}, task {newer.task}, epoch {newer.epoch}"
-                msg = f"{self.client.place}: a newer owner writes there now ({who}), so this one stops"
+                msg = f"{self._client.place}: a newer owner writes there now ({who}), so this one stops"
                 raise PermanentError(msg)
             if any(each.owner == self.owner and each.number >= self._said.number for each in found):
                 return found
             if time.monotonic() > deadline:
-                msg = f"{self.client.place}: what was written into {self._name} is not visible yet"
+                msg = f"{self._client.place}: what was written into {self._name} is not visible yet"
                 raise SystemAway(msg)
             time.sleep(_POLL_SECONDS)
 
@@ -215,7 +214,7 @@ class Store:
         where = f"`connector` = {literal(self._connector)} AND `pending` LIKE '%{pending.label}%'"
         update = f"UPDATE {self._table} SET `outcome` = '{_THERE}', `number` = `number` + 1 WHERE {where}"  # noqa: S608  # quoted
         return (
-            f"{self.client.place}: the server has forgotten {pending} (streaming_label_keep_max_second, label_num_threshold), so "
+            f"{self._client.place}: the server has forgotten {pending} (streaming_label_keep_max_second, label_num_threshold), so "
             f"it is not known whether its rows are there. Look for them in the table, run {update}; with '{_GONE}' where they are "
             "not; and restart the connector"
         )

@@ -18,6 +18,8 @@ from rocketconnect_sdk.http.login import Ending, Login, Tls
 from rocketconnect_sdk.permissions.connections import check_url
 
 _CONNECT_SECONDS = 3.0
+_KEPT_SECONDS = 2.0
+"""Servers end connections that nobody uses, the first ones after three seconds: a request that meets that may have been done."""
 _LARGEST = 16 << 20
 _LEAST_RATE = 256 << 10
 """Bytes each second. An answer that comes as fast may take longer than one has time otherwise."""
@@ -190,7 +192,8 @@ class HttpClient:
         if self._client is None:
             self._trusted = self._trusted or self._context()
             timeout = httpx.Timeout(self._seconds, connect=min(_CONNECT_SECONDS, self._seconds))
-            self._client = httpx.Client(headers=self._headers, timeout=timeout, verify=self._trusted)
+            limits = httpx.Limits(keepalive_expiry=_KEPT_SECONDS)
+            self._client = httpx.Client(headers=self._headers, timeout=timeout, limits=limits, verify=self._trusted)
             self._end = weakref.finalize(self, self._client.close)
         return self._client
 
@@ -227,7 +230,12 @@ class HttpClient:
                 if time.monotonic() > deadline + len(data) / _LEAST_RATE:
                     msg = "no end of the answer in time"
                     raise httpx.ReadTimeout(msg)
-            return Answer(response.status_code, bytes(data), {name.lower(): text for name, text in response.headers.items()}, url)
+            found = {name.lower(): text for name, text in response.headers.items()}
+        answer = Answer(response.status_code, bytes(data), found, url)
+        if body and not answer.is_good:
+            # A server that has not read all of a body may take the rest for the next request.
+            self.close()
+        return answer
 
     @contextmanager
     def _told(self, url: str) -> Iterator[None]:

@@ -69,6 +69,11 @@ def login_problems(config: Config) -> Iterable[Problem]:
         yield Problem(given[1], "", f"says who we are, and so does {given[0]}", f"Remove one of {' and '.join(given)}.")
     if config["password"] and not config["user"]:
         yield Problem("password", "", "is there without a user", "Set user, or remove it.")
+    yield from tls_problems(config)
+
+
+def tls_problems(config: Config) -> Iterable[Problem]:
+    """Options TLS that are there only in part."""
     if config["ssl.key.location"] and not config["ssl.certificate.location"]:
         fix = "Set ssl.certificate.location, or remove it."
         yield Problem("ssl.key.location", config["ssl.key.location"], "is a key without a certificate", fix)

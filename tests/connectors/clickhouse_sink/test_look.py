@@ -120,6 +120,11 @@ def test_a_table_has_one_connector() -> None:
     assert named(table="b.a") == named(table="a", database="b")
 
 
+def test_a_key_without_its_certificate_is_told() -> None:
+    away = {"url": f"https://127.0.0.1:{free_ports.choose()}", "ssl.key.location": "/a.pem"}
+    assert problems(away) == {"ssl.key.location": "is a key without a certificate. Set ssl.certificate.location, or remove it."}
+
+
 def test_a_file_of_certificates_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("nothing")
     options = {"url": "https://127.0.0.1:1", "ssl.ca.location": str(tmp_path / "ca.pem")}

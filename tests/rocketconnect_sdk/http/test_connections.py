@@ -29,8 +29,15 @@ class Keeping(BaseHTTPRequestHandler):
         super().finish()
         type(self).ended.release()
 
+    def do_POST(self) -> None:
+        """Refuses, and reads nothing of the body."""
+        self._say(400)
+
     def do_GET(self) -> None:
-        self.send_response(200)
+        self._say(200)
+
+    def _say(self, status: int) -> None:
+        self.send_response(status)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
@@ -60,6 +67,14 @@ def test_a_connection_is_kept_until_the_client_is_closed_or_nobody_has_it(server
     assert seen.made == 2
     del client
     assert seen.ended.acquire(timeout=_SECONDS)
+
+
+def test_what_a_server_has_not_read_of_a_body_is_no_request(server: tuple[str, type[Keeping]]) -> None:
+    url, seen = server
+    with closing(HttpClient([url])) as client:
+        assert client.ask("POST", "/", b"GET /another HTTP/1.1\r\n\r\n").status == 400
+        assert client.ask("GET", "/").status == 200
+    assert seen.made == 2
 
 
 def test_who_gets_a_client_pickled_has_connections_of_its_own(server: tuple[str, type[Keeping]]) -> None:
