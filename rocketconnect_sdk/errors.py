@@ -13,6 +13,7 @@ Anything else that leaves a connector is a defect of it: the task fails, is rest
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from rocketconnect_sdk.wording.counts import counted
 
@@ -44,7 +45,18 @@ class Problem:
 
 
 class ConnectorError(Exception):
-    """The root: everything that a connector raises on purpose."""
+    """The root: everything that a connector raises on purpose.
+
+    Attributes:
+        option: Of the configuration, which is wrong; empty: it is not known which.
+    """
+
+    option: str = ""
+
+    def naming(self, option: str) -> Self:
+        """The same, which says which option is wrong."""
+        self.option = option
+        return self
 
 
 class ConfigError(ConnectorError):

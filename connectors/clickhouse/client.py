@@ -2,16 +2,14 @@
 
 import gzip
 import json
-import ssl
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-import httpx
-
 from connectors.clickhouse.faults import Fault, Refused, refused, understood
-from connectors.clickhouse.place import Login, Place, Version
-from rocketconnect_sdk.errors import PermanentError
+from connectors.clickhouse.place import Place, Version
+from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.http import Answer, HttpClient
 
 _DATA = "rc_data"
 _BOUNDARY = "rocketconnect-0f6b1c"
@@ -19,25 +17,26 @@ _INPUT: Version = (20, 3)
 """Since then a statement reads the body of its request as a table; before it takes files of a form as tables."""
 _ARROW: Version = (21, 3)
 _NO_ASYNC: Version = (21, 11)
-_CONNECT_SECONDS = 3.0
-_LARGEST = 64 << 20
+LARGEST = 64 << 20
 """A longer answer is none: what is read here is small, and held in memory."""
-_OK = 200
 
 
 class Client:
-    """A server. Connections are made for one request each: none is there to be closed, and none is shared with a forked process.
+    """A server.
 
     Args:
         place: The server and the database.
-        login: Who we are there.
+        http: Asks it.
+        user: Who we are there, for people.
+        compression: Of rows that are sent: none or gzip.
     """
 
-    def __init__(self, place: Place, login: Login) -> None:
+    def __init__(self, place: Place, http: HttpClient, user: str, compression: str = "none") -> None:
         self.place = place
-        self.login = login
+        self._http = http
+        self._user = user
+        self._compression = compression
         self._version: Version | None = None
-        self._trusted: ssl.SSLContext | None = None
 
     @property
     def version(self) -> Version:
@@ -79,7 +78,7 @@ class Client:
             self._request(statement.encode(), {}, {})
         except Refused as error:
             if error.fault is not Fault.THERE:
-                raise understood(error, self.place, self.login.user) from error
+                raise understood(error, self.place, self._user) from error
 
     def insert(self, head: str, tail: str, structure: Sequence[tuple[str, str]], data: bytes, query_id: str) -> None:
         """Runs an INSERT ... SELECT from rows that go with it. Durable when it returns.
@@ -101,7 +100,7 @@ class Client:
         if self.version >= _INPUT:
             query = f"{head} FROM input('{columns}') {tail} FORMAT Native"
             headers: dict[str, str] = {}
-            if self.login.compression == "gzip":
+            if self._compression == "gzip":
                 data, headers = gzip.compress(data, 1), {"Content-Encoding": "gzip"}
             self._answered({"query": query, **settings}, data, headers)
             return
@@ -114,8 +113,12 @@ class Client:
     def kill(self, query_ids: Sequence[str]) -> None:
         """Asks the server to end queries, as far as it lets the user do so."""
         wanted = ", ".join(f"'{each}'" for each in query_ids)
-        with suppress(Refused):
+        with suppress(Refused, SystemAway):
             self._request(f"KILL QUERY WHERE query_id IN ({wanted}) ASYNC".encode(), {}, {})
+
+    def close(self) -> None:
+        """Ends its connections. It may be used again."""
+        self._http.close()
 
     def _ask(self, query: str, settings: Mapping[str, str]) -> bytes:
         return self._answered(settings, query.encode(), {})
@@ -124,49 +127,17 @@ class Client:
         try:
             return self._request(body, parameters, headers)
         except Refused as error:
-            raise understood(error, self.place, self.login.user) from error
+            raise understood(error, self.place, self._user) from error
 
     def _request(self, body: bytes, parameters: Mapping[str, str], headers: Mapping[str, str]) -> bytes:
+        # What goes wrong late is in the status, too: the server answers when it has all of the answer.
         given = {"database": self.place.database, "wait_end_of_query": "1", **parameters}
-        who = {"X-ClickHouse-User": self.login.user, "X-ClickHouse-Key": self.login.password}
-        try:
-            status, text = send(self._made(), given, body, {**who, **headers})
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            said = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error) or type(error).__name__
-            raise Refused(Fault.AWAY, said) from None
-        if status != _OK:
-            raise refused(status, text.decode("utf-8", "replace"))
-        return text
-
-    def _made(self) -> httpx.Client:
-        if self._trusted is None:
-            # Without one a context is made for each request, which takes longer than the request.
-            is_tls = self.place.url.startswith("https:")
-            self._trusted = _trusted(self.login.ca) if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        timeout = httpx.Timeout(self.login.seconds, connect=min(_CONNECT_SECONDS, self.login.seconds))
-        return httpx.Client(base_url=self.place.url, timeout=timeout, verify=self._trusted)
+        answer = send(self._http, given, body, headers)
+        if not answer.is_good:
+            raise refused(answer.status, answer.body.decode("utf-8", "replace"))
+        return answer.body
 
 
-def send(client: httpx.Client, parameters: Mapping[str, str], body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
-    """One request: its status and its answer. Everything that changes a server goes through here.
-
-    Raises:
-        httpx.HTTPError, httpx.InvalidURL, httpx.StreamError: there is no answer.
-    """
-    with client, client.stream("POST", "/", params=parameters, content=body, headers=headers) as response:
-        data = bytearray()
-        for part in response.iter_bytes(1 << 16):
-            data += part
-            if len(data) > _LARGEST:
-                msg = f"an answer of more than {_LARGEST >> 20} MiB"
-                raise httpx.DecodingError(msg)
-        return response.status_code, bytes(data)
-
-
-def _trusted(place: str) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=place or None)
-    except (OSError, ssl.SSLError) as error:
-        fix = "Put a readable file with certificates (PEM) there on the executor"
-        msg = f"ssl.ca.location={place}: {getattr(error, 'strerror', None) or error}. {fix}"
-        raise PermanentError(msg) from None
+def send(http: HttpClient, parameters: Mapping[str, str], body: bytes, headers: Mapping[str, str]) -> Answer:
+    """One request. Everything that changes a server goes through here. Raises as HttpClient.ask."""
+    return http.ask("POST", "/", body, headers=headers, parameters=parameters)

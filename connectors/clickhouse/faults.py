@@ -3,6 +3,7 @@
 import re
 from enum import Enum
 
+from connectors.clickhouse.place import Place
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, SystemAway
 
 _CODE = re.compile(r"Code: (\d+)")
@@ -64,7 +65,7 @@ def refused(status: int, text: str) -> Refused:
     return Refused(fault, said)
 
 
-def understood(error: Refused, place: object, user: str) -> ConnectorError:
+def understood(error: Refused, place: Place, user: str) -> ConnectorError:
     """The error that says what a task does about it."""
     where = f"{place}: the server {error.fault.value}: {error}"
     match error.fault:
@@ -73,8 +74,9 @@ def understood(error: Refused, place: object, user: str) -> ConnectorError:
         case Fault.FENCED:
             return PermanentError(f"{place}: a newer owner writes there now, so this one stops")
         case Fault.DENIED:
-            return PermanentError(f"{where}. Correct user and password, or GRANT the user {user!r} what is missing")
+            return PermanentError(f"{where}. Correct user and password, or GRANT the user {user!r} what is missing").naming("user")
         case Fault.MISSING:
-            return PermanentError(f"{where}. Make it, or set table.create=true for tables")
+            fix = f"Make it: CREATE DATABASE {place.database}; name another one, or set table.create=true for tables"
+            return PermanentError(f"{where}. {fix}").naming("database")
         case _:
             return PermanentError(where)

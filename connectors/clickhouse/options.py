@@ -1,10 +1,16 @@
 """How a connector is told of a server and of who it is there."""
 
-from connectors.clickhouse.place import Login, Place
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from connectors.clickhouse.place import Place
 from rocketconnect_sdk.configuration.urls import server_problem
-from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS, tls_of
+from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
-from rocketconnect_sdk.permissions.roots import Access
+
+if TYPE_CHECKING:
+    from connectors.clickhouse.client import Client
 
 SERVER = (
     Option(
@@ -18,15 +24,10 @@ SERVER = (
     Option("database", "The database of tables that name none.", default="default"),
     Option("user", "The user.", default="default", references=True, aliases=("username",)),
     Option("password", "The password of the user.", secret=True),
-    Option(
-        "ssl.ca.location",
-        "A file with the certificates (PEM) that the server's own must come from. Empty: those that the system trusts.",
-        default="",
-        access=Access.READ,
-    ),
-    Option("request.timeout", "How long an answer of the server may take.", Kind.DURATION, "60s", minimum=0.1, maximum=3600),
+    *TLS,
+    replace(REQUEST_TIMEOUT, default="60s"),
 )
-"""The options of a server: `url`, `database`, `user`, `password`, `ssl.ca.location`, `request.timeout`."""
+"""The options of a server: `url`, `database`, `user`, `password`, `ssl.*`, `request.timeout`."""
 CHECK_SECONDS = 3.0
 """A check waits no longer for a server."""
 
@@ -36,7 +37,14 @@ def place_of(config: Config) -> Place:
     return Place(config["url"].rstrip("/"), config["database"])
 
 
-def login_of(config: Config, *, compression: str = "none", seconds: float = 0.0) -> Login:
-    """Who we are there."""
+def client_of(config: Config, *, compression: str = "none", seconds: float = 0.0) -> "Client":
+    """Asks the server. Raises PermanentError: a password or a file of ssl.* can't be used."""
+    from connectors.clickhouse.client import LARGEST, Client
+    from rocketconnect_sdk.http import HttpClient, Login
+
+    place = place_of(config)
+    # By headers of its own a name may have a colon.
+    login = Login(config["user"], config["password"] or "", names=("X-ClickHouse-User", "X-ClickHouse-Key"))
     timeout = seconds or config["request.timeout"]
-    return Login(config["user"], config["password"] or "", config["ssl.ca.location"], timeout, compression)
+    http = HttpClient([place.url], login, tls_of(config), seconds=timeout, largest=LARGEST)
+    return Client(place, http, login.user, compression)

@@ -1,6 +1,6 @@
 """Where tables are, and how names and texts stand in statements. Pure."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 Version = tuple[int, int]
 
@@ -30,25 +30,6 @@ class Place:
         """The database and the name of a table."""
         database, point, table = name.rpartition(".")
         return (database if point else self.database), table
-
-
-@dataclass(frozen=True, slots=True)
-class Login:
-    """Who we are there, and whom we trust. Picklable.
-
-    Attributes:
-        user: The user.
-        password: What belongs to it.
-        ca: A file with the certificates that the server's own must come from; empty: those of the system.
-        seconds: So long an answer may take.
-        compression: Of what is sent: none or gzip.
-    """
-
-    user: str
-    password: str = field(repr=False)
-    ca: str = ""
-    seconds: float = 60.0
-    compression: str = "none"
 
 
 def quoted(name: str) -> str:

@@ -1,15 +1,17 @@
 """Topics into the tables of ClickHouse."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from connectors.clickhouse.options import SERVER, login_of, place_of
+from connectors.clickhouse.options import SERVER, client_of, place_of
 from rocketconnect_sdk.columns.declared import DOC, columns_problem
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
+from rocketconnect_sdk.http.options import tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
@@ -89,7 +91,7 @@ class ClickHouseSink(RecordSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _made_problems, _evolution_problems, _server_problems)
+        return run_checks(config, tls_problems, _made_problems, _evolution_problems, _server_problems)
 
     def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         """Against the tables that are there. See Sink."""
@@ -118,14 +120,15 @@ class ClickHouseSink(RecordSink):
 
     def deleted(self, config: Config, connector_uid: str) -> None:
         """Removes its positions. See Sink."""
-        _store(config, connector_uid, 0, (0, 0)).forget()
+        store = _store(config, connector_uid, 0, (0, 0))
+        with closing(store.client):
+            store.forget()
 
 
 def _store(config: Config, connector_uid: str, task: int, owner: tuple[int, int]) -> "Store":
-    from connectors.clickhouse.client import Client
     from connectors.clickhouse_sink.store import Store
 
-    client = Client(place_of(config), login_of(config, compression=config["compression"]))
+    client = client_of(config, compression=config["compression"])
     return Store(client, config["positions.table"], connector_uid, task, owner)
 
 

@@ -1,15 +1,15 @@
 """What is wrong with a server for a sink, as far as it can be seen before the sink runs. Nothing is changed."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 
-from connectors.clickhouse.client import Client
-from connectors.clickhouse.faults import Fault, Refused
-from connectors.clickhouse.options import CHECK_SECONDS, login_of
+from connectors.clickhouse.options import CHECK_SECONDS, client_of
 from connectors.clickhouse.tables import Table, table_of
 from connectors.clickhouse_sink.shape import met, never_null, takes
 from connectors.clickhouse_sink.writer import own, places_fix
 from connectors.clickhouse_sink.writing import ENGINE_FIX, PLACE, Writing, engine_problem, writing_of
 from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.evolution import POLICY, Policy
@@ -23,13 +23,11 @@ from rocketconnect_sdk.targets.fitted import keyed
 _POLICY = POLICY.key
 
 
+@preflight(refused=("url", "Name a server of ClickHouse, from 18.16 on."))
 def server_problems(config: Config) -> Iterator[Problem]:
-    """Connects, and looks at the tables. One that does not answer now may do so later, and the sink waits for it: a warning."""
-    if not login_is_known(config):
-        return
+    """Connects, and looks at the tables."""
     writing = writing_of(config)
-    client = Client(writing.place, login_of(config, seconds=CHECK_SECONDS))
-    try:
+    with closing(client_of(config, seconds=CHECK_SECONDS)) as client:
         client.rows("SELECT 1")
         for name in _names(config, writing):
             if (table := table_of(client, name)) is not None:
@@ -37,17 +35,6 @@ def server_problems(config: Config) -> Iterator[Problem]:
             elif not writing.create:
                 fix = "Make it, let the user read it, or set table.create=true."
                 yield Problem("table", name, f"is no table of {writing.place} that the user sees", fix)
-    except SystemAway as error:
-        yield Problem(
-            "url", config["url"], f"does not answer now: {error}", "Start the server, or correct the URL.", is_warning=True
-        )
-    except PermanentError as error:
-        fault = error.__cause__.fault if isinstance(error.__cause__, Refused) else Fault.OTHER
-        key, fix = {
-            Fault.DENIED: ("user", "Correct user and password, or GRANT the user what is missing."),
-            Fault.MISSING: ("database", f"Make it: CREATE DATABASE {config['database']}; or name another one."),
-        }.get(fault, ("url", "Name a server of ClickHouse, from 18.16 on."))
-        yield Problem(key, config[key], str(error), fix)
 
 
 def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Problem]:
@@ -55,21 +42,21 @@ def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Proble
     if config["columns"] or not login_is_known(config):
         return
     writing = writing_of(config)
-    client = Client(writing.place, login_of(config, seconds=CHECK_SECONDS))
     try:
-        for topic, schema in rows.items():
-            name, records = writing.name(topic), row_schema(schema)
-            if records is not None and (table := table_of(client, name)) is not None:
-                columns = own(table)
-                yield from held(
-                    ("table", name),
-                    f"the rows of `{topic}`",
-                    met(columns, records),
-                    keyed(records, never_null(columns)),
-                    Policy(config[_POLICY]),
-                    takes(client.version),
-                    is_tolerant=config["errors.tolerance"] == "all",
-                )
+        with closing(client_of(config, seconds=CHECK_SECONDS)) as client:
+            for topic, schema in rows.items():
+                name, records = writing.name(topic), row_schema(schema)
+                if records is not None and (table := table_of(client, name)) is not None:
+                    columns = own(table)
+                    yield from held(
+                        ("table", name),
+                        f"the rows of `{topic}`",
+                        met(columns, records),
+                        keyed(records, never_null(columns)),
+                        Policy(config[_POLICY]),
+                        takes(client.version),
+                        is_tolerant=config["errors.tolerance"] == "all",
+                    )
     except (SystemAway, PermanentError):
         return  # told where the server is looked at otherwise
 

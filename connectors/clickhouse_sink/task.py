@@ -55,7 +55,7 @@ class ClickHouseTask(RecordSinkTask):
 
     def writer(self) -> SinkWriter:
         """See RecordSinkTask."""
-        return TableWriter(self._writing)
+        return TableWriter(self._writing, self._client)
 
     def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
         """See RecordSinkTask."""
@@ -111,7 +111,8 @@ class ClickHouseTask(RecordSinkTask):
         return f"SELECT {columns} FROM {self._writing.place.table(table)} WHERE {_behind(texts, commit)}"  # noqa: S608  # quoted
 
     def close(self) -> None:
-        """Nothing is held between requests."""
+        """See SinkTask."""
+        self._client.close()
 
 
 def _behind(texts: Mapping[str, str], commit: SinkCommit) -> str:

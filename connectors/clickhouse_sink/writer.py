@@ -1,6 +1,6 @@
 """Records become rows of a table, in the form in which the server reads them. Runs where the records are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,24 +59,12 @@ class TableWriter(SinkWriter):
 
     Args:
         writing: See Writing.
+        client: The server.
     """
 
-    def __init__(self, writing: Writing) -> None:
+    def __init__(self, writing: Writing, client: Client) -> None:
         self._writing = writing
-        self._made: Client | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """What is known of the server does not travel."""
-        return {"_writing": self._writing, "_made": None}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """See __getstate__."""
-        self.__dict__.update(state)
-
-    @property
-    def _client(self) -> Client:
-        self._made = self._made or Client(self._writing.place, self._writing.login)
-        return self._made
+        self._client = client
 
     def stage(self, batch: SinkBatch, part: str) -> Receipt:
         """See SinkWriter. Nothing is sent yet but what makes the table ready."""

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from connectors.clickhouse.options import login_of, place_of
-from connectors.clickhouse.place import Login, Place
+from connectors.clickhouse.options import place_of
+from connectors.clickhouse.place import Place
 from rocketconnect_sdk.columns.declared import given_columns
 from rocketconnect_sdk.evolution import POLICY, Policy
 from rocketconnect_sdk.options import Config
@@ -38,7 +38,6 @@ class Writing:
 
     Attributes:
         place: The database.
-        login: Who we are there.
         table: The table; ${topic} stands for the topic.
         exact: Rows carry their places, see PLACE.
         create: A table that is not there is made.
@@ -48,7 +47,6 @@ class Writing:
     """
 
     place: Place
-    login: Login
     table: str
     exact: bool
     create: bool
@@ -75,7 +73,6 @@ def writing_of(config: Config) -> Writing:
     """What a configuration says of what is written."""
     return Writing(
         place_of(config),
-        login_of(config),
         config["table"],
         config["delivery"] == EXACT,
         config["table.create"],

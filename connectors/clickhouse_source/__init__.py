@@ -1,13 +1,15 @@
 """New rows of the tables of ClickHouse into a topic."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from connectors.clickhouse.options import CHECK_SECONDS, SERVER, login_of, place_of
-from rocketconnect_sdk.configuration.references import login_is_known
+from connectors.clickhouse.options import CHECK_SECONDS, SERVER, client_of, place_of
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.http.options import tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.record import Position
@@ -70,7 +72,7 @@ class ClickHouseSource(Source):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Source."""
-        return run_checks(config, _order_problems, _server_problems)
+        return run_checks(config, tls_problems, _order_problems, _server_problems)
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The tables. See Source."""
@@ -86,7 +88,6 @@ class ClickHouseSource(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ClickHouseSourceTask":
         """See Source."""
-        from connectors.clickhouse.client import Client
         from connectors.clickhouse_source.task import ClickHouseSourceTask, Rhythm
 
         first = datetime.fromisoformat(config["timestamp.initial"]) if config["timestamp.initial"] else None
@@ -96,8 +97,7 @@ class ClickHouseSource(Source):
             int(config["timestamp.delay.interval"] * _MICROS),
             None if first is None else int((first if first.tzinfo else first.replace(tzinfo=UTC)).timestamp() * _MICROS),
         )
-        client = Client(place_of(config), login_of(config))
-        return ClickHouseSourceTask(client, _wanted(config), task["tables"].split("\n"), rhythm, context)
+        return ClickHouseSourceTask(client_of(config), _wanted(config), task["tables"].split("\n"), rhythm, context)
 
 
 def _wanted(config: Config) -> "Wanted":
@@ -118,19 +118,10 @@ def _order_problems(config: Config) -> Iterable[Problem]:
         yield Problem("timestamp.initial", config["timestamp.initial"], "means nothing without timestamp.column.name", "Remove it.")
 
 
+@preflight()
 def _server_problems(config: Config) -> Iterable[Problem]:
-    if not login_is_known(config):
-        return
-    from connectors.clickhouse.client import Client
     from connectors.clickhouse_source.tables import look
 
-    client = Client(place_of(config), login_of(config, seconds=CHECK_SECONDS))
-    try:
+    with closing(client_of(config, seconds=CHECK_SECONDS)) as client:
         for name in config["tables"]:
             yield from look(client, _wanted(config), name)[1]
-    except SystemAway as error:
-        yield Problem(
-            "url", config["url"], f"does not answer now: {error}", "Start the server, or correct the URL.", is_warning=True
-        )
-    except PermanentError as error:
-        yield Problem("url", config["url"], str(error), "Correct it.")

@@ -75,6 +75,7 @@ class ClickHouseSourceTask(SourceTask):
     def close(self) -> None:
         """See SourceTask."""
         self._readers = []
+        self._client.close()
 
     def _reader(self, name: str, positions: Mapping[str, Position]) -> NewRows:
         target, problems = look(self._client, self._wanted, name)

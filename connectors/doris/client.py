@@ -1,27 +1,22 @@
 """Loads in two phases over HTTP, from Doris 1.2 on: rows are sent, and become visible when their transaction is committed."""
 
-import base64
 import json
 import random
-import ssl
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from enum import Enum
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
-
-import httpx
+from urllib.parse import quote
 
 from connectors.doris.faults import Fault, Refused, refused, understood
 from connectors.doris.place import Login, Place
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk import http
+from rocketconnect_sdk.errors import SystemAway
 
 DELETE_SIGN = "__DORIS_DELETE_SIGN__"
 """The hidden column of tables with unique keys: a row in which it is 1 deletes the one of its key."""
-_CONNECT_SECONDS = 3.0
 _REDIRECTS = (301, 302, 307, 308)
 _MOST_REDIRECTS = 5
-_LARGEST = 16 << 20
 _OK = 200
 _DONE = "Success"
 
@@ -38,7 +33,7 @@ class State(Enum):
 
 
 class Client:
-    """A cluster. Connections are made for one request each: none is there to be closed, and none is shared with a forked process.
+    """A cluster.
 
     Args:
         place: The cluster and the database.
@@ -48,7 +43,8 @@ class Client:
     def __init__(self, place: Place, login: Login) -> None:
         self.place = place
         self.login = login
-        self._trusted: ssl.SSLContext | None = None
+        # A load is given up by the server first.
+        self._http = http.HttpClient([place.url], http.Login(login.user, login.password), login.tls, seconds=login.seconds + 1)
 
     def load(self, table: str, rows: bytes, label: str, columns: Sequence[str], *, deletes: bool) -> int:
         """Sends rows, which nobody sees before their transaction is committed.
@@ -126,55 +122,34 @@ class Client:
     def _request(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes = b"", *, loads: bool = False
     ) -> dict[str, Any]:
-        known = f"{self.login.user}:{self.login.password}".encode()
-        sent = {"Authorization": b"Basic " + base64.b64encode(known), **{key: value.encode() for key, value in headers.items()}}
-        if method == "PUT":
-            # A frontend answers nothing else to a load.
-            sent["Expect"] = b"100-continue"
+        # A frontend answers nothing else to a load.
+        sent = {**headers, "Expect": "100-continue"} if method == "PUT" else headers
         direct = method == "PUT" and bool(self.place.backends)
         url = (random.choice(self.place.backends) if direct else self.place.url) + path  # noqa: S311 - whichever
         for redirects in range(_MOST_REDIRECTS):
             # A frontend reads nothing: it redirects to a backend.
             content = body if direct or redirects else b""
             try:
-                status, answer, target = send(self._made(), method, url, sent, content)
-            except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-                said = "no answer in time" if isinstance(error, httpx.TimeoutException) else str(error) or type(error).__name__
-                raise Refused(Fault.AWAY, f"{_plain(url)}: {said}") from None
-            if status in _REDIRECTS and target:
-                url = _plain(str(httpx.URL(url).join(target)))
+                # Who redirects may end the connection without a word: each request has its own, and none is there to be closed.
+                with closing(self._http):
+                    answer = send(self._http, method, url, sent, content)
+            except SystemAway as error:
+                raise Refused(Fault.AWAY, str(error)) from error
+            if answer.status in _REDIRECTS and answer.target:
+                url = answer.target
                 continue
-            if loads and not direct and not redirects and status == _OK:
+            said = answer.body.decode("utf-8", "replace")
+            if loads and not direct and not redirects and answer.status == _OK:
                 # Some balancers load by themselves; a frontend that does not redirect has refused it.
-                raise refused(_said(answer), status=status)
-            return _read(status, answer)
-        msg = f"{_plain(url)}: more than {_MOST_REDIRECTS} redirects"
+                raise refused(said, status=answer.status)
+            return _read(answer.status, said)
+        msg = f"{self.place.url}{path}: more than {_MOST_REDIRECTS} redirects"
         raise Refused(Fault.OTHER, msg)
 
-    def _made(self) -> httpx.Client:
-        if self._trusted is None:
-            # Without one a context is made for each request, which takes longer than the request.
-            is_tls = self.place.url.startswith("https:")
-            self._trusted = _trusted(self.login.ca) if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        # A load is given up by the server first.
-        timeout = httpx.Timeout(self.login.seconds + 1, connect=min(_CONNECT_SECONDS, self.login.seconds))
-        return httpx.Client(timeout=timeout, verify=self._trusted)
 
-
-def send(client: httpx.Client, method: str, url: str, headers: Mapping[str, bytes], body: bytes) -> tuple[int, bytes, str]:
-    """One request: its status, its answer, and where it redirects to. Every load and what becomes of it goes through here.
-
-    Raises:
-        httpx.HTTPError, httpx.InvalidURL, httpx.StreamError: there is no answer.
-    """
-    with client, client.stream(method, url, content=body, headers=dict(headers)) as response:  # type: ignore[arg-type] # bytes
-        data = bytearray()
-        for part in response.iter_bytes(1 << 16):
-            data += part
-            if len(data) > _LARGEST:
-                msg = f"an answer of more than {_LARGEST >> 20} MiB"
-                raise httpx.DecodingError(msg)
-        return response.status_code, bytes(data), response.headers.get("Location", "")
+def send(client: http.HttpClient, method: str, url: str, headers: Mapping[str, str], body: bytes) -> http.Answer:
+    """One request. Every load and what becomes of it goes through here. Raises as HttpClient.ask."""
+    return client.ask(method, url, body, headers=headers)
 
 
 def _of_load(answer: Mapping[str, Any]) -> Refused:
@@ -187,33 +162,14 @@ def _of_load(answer: Mapping[str, Any]) -> Refused:
     return Refused(error.fault, f"{said}; see {answer['ErrorURL']}") if answer.get("ErrorURL") else error
 
 
-def _read(status: int, answer: bytes) -> dict[str, Any]:
+def _read(status: int, said: str) -> dict[str, Any]:
     try:
-        found = json.loads(answer)
+        found = json.loads(said)
     except ValueError:
-        raise refused(_said(answer), status=status) from None
+        raise refused(said, status=status) from None
     if status != _OK or not isinstance(found, dict):
-        raise refused(_said(answer), status=status)
+        raise refused(said, status=status)
     # A frontend says so with the status 200.
     if found.get("code", 0) in (401, 403):
-        raise refused(_said(answer), status=found["code"])
+        raise refused(said, status=found["code"])
     return found
-
-
-def _said(answer: bytes) -> str:
-    return answer.decode("utf-8", "replace")
-
-
-def _plain(url: str) -> str:
-    """An address without the user and the password that a frontend writes into the one it redirects to."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-
-
-def _trusted(place: str) -> ssl.SSLContext:
-    try:
-        return ssl.create_default_context(cafile=place or None)
-    except (OSError, ssl.SSLError) as error:
-        fix = "Put a readable file with certificates (PEM) there on the executor"
-        msg = f"ssl.ca.location={place}: {getattr(error, 'strerror', None) or error}. {fix}"
-        raise PermanentError(msg) from None

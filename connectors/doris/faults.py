@@ -78,8 +78,8 @@ def understood(error: Refused, place: object, user: str) -> ConnectorError:
         case Fault.AWAY | Fault.BUSY:
             return SystemAway(where)
         case Fault.DENIED:
-            return PermanentError(f"{where}. Correct user and password, or GRANT the user {user!r} what is missing")
+            return PermanentError(f"{where}. Correct user and password, or GRANT the user {user!r} what is missing").naming("user")
         case Fault.MISSING:
-            return PermanentError(f"{where}. Make it, or set table.create=true for tables")
+            return PermanentError(f"{where}. Make it, or set table.create=true for tables").naming("database")
         case _:
             return PermanentError(where)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from rocketconnect_sdk.http.login import Tls
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -47,13 +49,13 @@ class Login:
     Attributes:
         user: The user.
         password: What belongs to it.
-        ca: A file with the certificates that those of frontends and backends must come from; empty: those of the system.
+        tls: Whom we trust.
         seconds: So long an answer may take.
     """
 
     user: str
     password: str = field(repr=False)
-    ca: str = ""
+    tls: Tls = field(default_factory=Tls)
     seconds: float = 60.0
 
 

@@ -12,9 +12,9 @@ from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
+from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS, tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.hosts import of_urls
-from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
 from rocketconnect_sdk.targets.owned import Target
@@ -54,20 +54,9 @@ class DorisSink(RecordSink):
         Option("database", "The database of tables that name none, and of the positions.", required=True),
         Option("user", "The user.", default="root", references=True, aliases=("username",)),
         Option("password", "The password of the user.", secret=True),
-        Option(
-            "ssl.ca.location",
-            "A file with the certificates (PEM) that those of frontends and backends must come from, where url is https. Empty: "
-            "those that the system trusts.",
-            default="",
-            access=Access.READ,
-        ),
-        Option(
-            "request.timeout",
-            "How long an answer of the cluster may take, and a load.",
-            Kind.DURATION,
-            "120s",
-            minimum=1,
-            maximum=3000,
+        *TLS,
+        replace(
+            REQUEST_TIMEOUT, doc="How long an answer of the cluster may take, and a load.", default="120s", minimum=1, maximum=3000
         ),
         Option(
             "table",
@@ -124,7 +113,7 @@ class DorisSink(RecordSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _backends_problems, _mode_problems, _evolution_problems, _server_problems)
+        return run_checks(config, tls_problems, _backends_problems, _mode_problems, _evolution_problems, _server_problems)
 
     def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         """Against the tables that are there. See Sink."""

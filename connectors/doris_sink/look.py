@@ -1,12 +1,14 @@
 """What is wrong with a cluster for a sink, as far as it can be seen before the sink runs. Nothing is changed."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 
 from connectors.doris.session import Session
 from connectors.doris.tables import Table, table_of
 from connectors.doris_sink.shape import TAKES, met
 from connectors.doris_sink.writing import Writing, login_of, table_problem, writing_of
 from rocketconnect_sdk.columns.declared import parse_columns
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.evolution import POLICY, Policy
@@ -21,13 +23,14 @@ _SECONDS = 3.0
 """A check waits no longer for a server."""
 
 
+@preflight(
+    away=("url", "Start the server, or correct url and query.port."),
+    refused=("url", "Name a frontend of Doris, and its query_port in query.port."),
+)
 def server_problems(config: Config) -> Iterator[Problem]:
-    """Connects, and looks at the tables. One that does not answer now may do so later, and the sink waits for it: a warning."""
-    if not login_is_known(config):
-        return
+    """Connects, and looks at the tables."""
     writing = writing_of(config)
-    session = Session(writing.place, login_of(config, seconds=_SECONDS))
-    try:
+    with closing(Session(writing.place, login_of(config, seconds=_SECONDS))) as session:
         session.rows("SELECT 1")
         for name in _names(config, writing):
             if (table := table_of(session, name)) is not None:
@@ -35,16 +38,6 @@ def server_problems(config: Config) -> Iterator[Problem]:
             elif not writing.create:
                 fix = "Make it, let the user read it, or set table.create=true."
                 yield Problem("table", name, f"is no table of {writing.place} that the user sees", fix)
-    except SystemAway as error:
-        fix = "Start the server, or correct url and query.port."
-        yield Problem("url", config["url"], f"does not answer now: {error}", fix, is_warning=True)
-    except PermanentError as error:
-        key, fix = ("user", "Correct user and password, or GRANT the user what is missing.")
-        if "server does not let" not in str(error):
-            key, fix = ("url", "Name a frontend of Doris, and its query_port in query.port.")
-        yield Problem(key, config[key], str(error), fix)
-    finally:
-        session.close()
 
 
 def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from connectors.doris.place import Login, Place
 from connectors.doris.tables import UNIQUE, Table
 from rocketconnect_sdk.columns.declared import given_columns
 from rocketconnect_sdk.evolution import POLICY, Policy
+from rocketconnect_sdk.http.options import tls_of
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
 
@@ -71,7 +72,7 @@ def place_of(config: Config) -> Place:
 
 def login_of(config: Config, *, seconds: float = 0.0) -> Login:
     """Who we are there."""
-    return Login(config["user"], config["password"] or "", config["ssl.ca.location"], seconds or config["request.timeout"])
+    return Login(config["user"], config["password"] or "", tls_of(config), seconds or config["request.timeout"])
 
 
 def writing_of(config: Config) -> Writing:

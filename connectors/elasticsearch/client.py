@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.configuration.preflight import preflight
+from rocketconnect_sdk.errors import Problem, SystemAway
 from rocketconnect_sdk.http import (
     AUTH,
     REQUEST_TIMEOUT,
     TLS,
     HttpClient,
-    NotLetIn,
-    NotTrusted,
-    login_is_known,
     login_of,
     tls_of,
     urls_option,
@@ -67,25 +65,18 @@ def server_problems(config: Config, look: Callable[[HttpClient], Iterable[Proble
         config: The configuration.
         look: Looks further, at a server that answers.
     """
-    if not login_is_known(config):
-        return
-    shown = ", ".join(config["url"])
-    try:
+
+    @preflight()
+    def asked(config: Config) -> Iterable[Problem]:
         with closing(_client(config, min(_CHECK_SECONDS, config["request.timeout"]))) as client:
-            ping(client)
-            yield from look(client)
-    except NoSearch as error:
-        yield Problem("url", shown, str(error), "Correct the URL.")
-    except NotTrusted as error:
-        yield Problem("ssl.ca.location", config["ssl.ca.location"], str(error), "Name the certificates that it comes from.")
-    except SystemAway as error:
-        yield Problem("url", shown, str(error), "Start the server, or correct the URL.", is_warning=True)
-    except NotLetIn as error:
-        yield Problem("user", config["user"], str(error), "Correct who we are there.")
-    except PermanentError as error:
-        option = str(error).partition("=")[0]
-        key = option if option.startswith("ssl.") else "url"
-        yield Problem(key, str(config[key]) if key in config else shown, str(error), "Put it right.")
+            try:
+                ping(client)
+            except NoSearch as error:
+                yield Problem("url", ", ".join(config["url"]), str(error), "Correct the URL.")
+            else:
+                yield from look(client)
+
+    return asked(config)
 
 
 def _client(config: Config, seconds: float) -> HttpClient:

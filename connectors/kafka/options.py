@@ -6,6 +6,9 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.permissions.roots import Access
 
+AWAY = ("bootstrap.servers", "Start the cluster, or correct servers and security.protocol.")
+REFUSED = ("security.protocol", "Correct who we are, and how servers are reached.")
+"""The options to which it belongs that no cluster answers, and that one refuses us, and what to do."""
 CHECK_SECONDS = 5.0
 """A check waits no longer for an answer."""
 _HIGHEST_PORT = 65535

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from connectors.kafka.options import CHECK_SECONDS, CLUSTER, cluster_problems
-from rocketconnect_sdk.configuration.references import login_is_known
+from connectors.kafka.options import AWAY, CHECK_SECONDS, CLUSTER, REFUSED, cluster_problems
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.partitions.options import HeaderForm
 from rocketconnect_sdk.sink import Guarantee
@@ -155,18 +155,10 @@ def _option_problems(config: Config) -> Iterable[Problem]:
             yield Problem(key, config.raw[key], "means nothing with target.create=false", "Remove it, or set target.create=true.")
 
 
+@preflight(away=AWAY, refused=REFUSED)
 def _cluster_problems(config: Config) -> Iterable[Problem]:
-    """Connects. A cluster that does not answer now may do so later, and the sink waits for it: a warning."""
-    if not login_is_known(config) or list(cluster_problems(config)):
+    if list(cluster_problems(config)):
         return
     from connectors.kafka.checks import problems_there
 
-    servers = ",".join(config["bootstrap.servers"])
-    try:
-        yield from problems_there(config, min(CHECK_SECONDS, config["request.timeout"]), exact=config["delivery"] == _EXACT)
-    except SystemAway as error:
-        fix = "Start the cluster, or correct servers and security.protocol."
-        yield Problem("bootstrap.servers", servers, str(error), fix, is_warning=True)
-    except PermanentError as error:
-        fix = "Correct who we are, and how servers are reached."
-        yield Problem("security.protocol", config["security.protocol"], str(error), fix)
+    yield from problems_there(config, min(CHECK_SECONDS, config["request.timeout"]), exact=config["delivery"] == _EXACT)

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from contextlib import closing
 
-from connectors.kafka.options import CHECK_SECONDS, CLUSTER, cluster_problems
+from connectors.kafka.options import AWAY, CHECK_SECONDS, CLUSTER, REFUSED, cluster_problems
 from rocketconnect_sdk.configuration.patterns import pattern_problem
-from rocketconnect_sdk.configuration.references import login_is_known
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.partitions import READING, Log, PartitionSource
@@ -74,27 +74,16 @@ def _topic_problems(config: Config) -> Iterable[Problem]:
         yield Problem("kafka.topics", "", "is missing, and so is kafka.topics.pattern", "Name topics, or give a pattern.")
 
 
+@preflight(away=AWAY, refused=REFUSED)
 def _cluster_problems(config: Config) -> Iterable[Problem]:
-    """Connects. A cluster that does not answer now may do so later, and the source waits for it: a warning."""
-    if not login_is_known(config) or list(cluster_problems(config)):
+    if list(cluster_problems(config)):
         return
     from confluent_kafka import KafkaError
 
     from connectors.kafka.log import KafkaLog, topics_of
 
-    servers = ",".join(config["bootstrap.servers"])
-    try:
-        with closing(KafkaLog(config, CHECK_SECONDS)) as log:
-            found, wrong = log.described()
-    except SystemAway as error:
-        fix = "Start the cluster, or correct servers and security.protocol."
-        yield Problem("bootstrap.servers", servers, str(error), fix, is_warning=True)
-        return
-    except PermanentError as error:
-        yield Problem(
-            "security.protocol", config["security.protocol"], str(error), "Correct who we are, and how servers are reached."
-        )
-        return
+    with closing(KafkaLog(config, CHECK_SECONDS)) as log:
+        found, wrong = log.described()
     user = config["user"] or "ANONYMOUS"
     for name, told in wrong.items():
         if told.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:

@@ -10,8 +10,9 @@ from connectors.jdbc.place import parse_url
 from connectors.jdbc.place import url_problem as jdbc_problem
 from connectors.lakes.options import TOPIC
 from connectors.lakes.rest_catalogue import SCOPE, CatalogueRefused, RestCatalogue, RestLogin
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.configuration.references import REFERENCE
-from rocketconnect_sdk.errors import Problem, SystemAway
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
 
@@ -209,8 +210,9 @@ def _meaningless(config: Config, keys: Iterable[str], reason: str, fix: str) -> 
         yield Problem(key, "" if key in _SECRETS else config.raw[key], reason, fix)
 
 
+@preflight(away=("catalog.url", "Start the catalogue, or correct the address."))
 def answer_problems(config: Config) -> Iterable[Problem]:
-    """What a catalogue of rest says against it, where its options are right. One that does not answer now may do so later."""
+    """What a catalogue of rest says against it, where its options are right."""
     if config["catalog"] != REST or any(catalogue_problems(config)):
         return
     try:
@@ -222,11 +224,3 @@ def answer_problems(config: Config) -> Iterable[Problem]:
     except CatalogueRefused as error:
         secret = error.key in _SECRETS
         yield Problem(error.key, "" if secret else config.raw.get(error.key, ""), error.reason, error.fix)
-    except SystemAway as error:
-        yield Problem(
-            "catalog.url",
-            config["catalog.url"],
-            f"does not answer now: {error}",
-            "Start the catalogue, or correct the address.",
-            is_warning=True,
-        )

@@ -1,22 +1,21 @@
 """Iceberg's REST catalogue, asked without Spark: whether it lets us in, and what it knows of a table."""
 
-import json
 import urllib.parse
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
-
-from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.http import Answer, HttpClient, Login, NoToken, Tokens
 
 TOKENS = "v1/oauth/tokens"
 """Where a catalogue gives tokens itself, beneath its address."""
 SCOPE = "catalog"
-_CONNECT_SECONDS = 5.0
 _SEPARATOR = "\x1f"
 """Between the names of a namespace."""
-_SHOWN = 300
+_LARGEST = 256 << 20
+"""What is said of a table has all of its snapshots."""
 
 
 class CatalogueRefused(PermanentError):
@@ -68,9 +67,7 @@ class RestLogin:
 
 
 class RestCatalogue:
-    """A catalogue. Connections are made for one call: none is there to be closed, and none is shared with a forked process.
-
-    It remembers its token, and where the catalogue has sent it. Not to be used by two threads at once.
+    """A catalogue. It remembers its token, and where the catalogue has sent it. Not to be used by two threads at once.
 
     Args:
         login: Where it is, and who we are there.
@@ -79,8 +76,11 @@ class RestCatalogue:
 
     def __init__(self, login: RestLogin, seconds: float = 60.0) -> None:
         self._login = login
-        self._timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
-        self._known: tuple[Mapping[str, str], str] | None = None
+        asks = bool(login.client) and not login.token
+        tokens = Tokens(login.tokens_url, login.client, login.secret, login.scope, seconds=seconds) if asks else None
+        who = Login(token=login.token)
+        self._http = HttpClient([login.url], who, tokens=tokens, seconds=seconds, largest=_LARGEST, timeout_option="")
+        self._beneath = ""
 
     def table(self, name: str) -> Mapping[str, Any] | None:
         """What it says of a table: `metadata-location` and `metadata`; None: there is no such table.
@@ -92,85 +92,65 @@ class RestCatalogue:
             SystemAway: it does not answer, or cannot do it now.
             CatalogueRefused: it says no, or it is no such catalogue.
         """
-        with httpx.Client(timeout=self._timeout) as client:
-            known = self._known
-            try:
-                answer = self._loaded(client, name)
-            except CatalogueRefused:
-                if known is None:
-                    raise
-                # A token ends.
-                self._known = None
-                answer = self._loaded(client, name)
-        if answer.status_code == httpx.codes.NOT_FOUND:
-            return None
-        return self._json(answer, "table", name)
-
-    def _loaded(self, client: httpx.Client, name: str) -> httpx.Response:
-        if self._known is None:
-            headers = self._headers(client)
-            config = self._config(client, headers)
-            settings = {**_texts(config.get("defaults")), **_texts(config.get("overrides"))}
-            prefix = f"/{settings['prefix']}" if settings.get("prefix") else ""
-            self._known = headers, f"{settings.get('uri', self._login.url).rstrip('/')}/v1{prefix}"
-        headers, beneath = self._known
         *namespace, last = name.split(".")
         spaces = urllib.parse.quote(_SEPARATOR.join(namespace), safe="")
-        return self._asked(client, "GET", f"{beneath}/namespaces/{spaces}/tables/{last}", headers=headers)
+        # It is asked now and then: no connection is kept for the next time, and none is there to be closed.
+        with closing(self._http):
+            if not self._beneath:
+                settings = self._settings()
+                prefix = f"/{settings['prefix']}" if settings.get("prefix") else ""
+                self._beneath = f"{settings.get('uri', self._login.url).rstrip('/')}/v1{prefix}"
+            answer = self._asked(f"{self._beneath}/namespaces/{spaces}/tables/{last}")
+            return None if answer.status == 404 else self._json(answer, "table", name)
 
-    def _headers(self, client: httpx.Client) -> Mapping[str, str]:
+    def _settings(self) -> Mapping[str, str]:
         login = self._login
-        if login.token or not login.client:
-            return {"Authorization": f"Bearer {login.token}"} if login.token else {}
-        form = {"grant_type": "client_credentials", "client_id": login.client, "client_secret": login.secret, "scope": login.scope}
-        answer = self._asked(client, "POST", login.tokens_url, data=form)
-        if answer.status_code == httpx.codes.NOT_FOUND:
-            key = "catalog.oauth2.url" if login.tokens else "catalog.url"
-            fix = "Name where the catalogue's documentation says that tokens are given."
-            raise CatalogueRefused(login, key, f"gives no tokens at {login.tokens_url}", fix)
-        if answer.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
-            # The answer of an OAuth2 server has no secret in it, and says which of user, password and scope is wrong.
-            reason = f"is given no token: {_told(answer)}"
-            raise CatalogueRefused(login, "catalog.user", reason, "Set catalog.user, catalog.password and catalog.scope.")
-        token = self._json(answer, "catalog.oauth2.url", login.tokens_url).get("access_token")
-        return {"Authorization": f"Bearer {token}"}
-
-    def _config(self, client: httpx.Client, headers: Mapping[str, str]) -> Mapping[str, Any]:
-        login = self._login
-        wanted = {"warehouse": login.warehouse} if login.warehouse else {}
-        answer = self._asked(client, "GET", f"{login.url}/v1/config", headers=headers, params=wanted)
-        if answer.status_code in (httpx.codes.BAD_REQUEST, httpx.codes.NOT_FOUND):
+        answer = self._asked("/v1/config", {"warehouse": login.warehouse} if login.warehouse else {})
+        if answer.status in (400, 404):
             if _is_of_iceberg(answer):
                 fix = "Name a warehouse as the catalogue does: with Polaris it is the name of a catalogue."
-                raise CatalogueRefused(login, "catalog.warehouse", f"is no warehouse of the catalogue: {_told(answer)}", fix)
+                raise CatalogueRefused(login, "catalog.warehouse", f"is no warehouse of the catalogue: {answer.said()}", fix)
             fix = "Name the address beneath which v1/config is, such as https://HOST/api/catalog or https://HOST/iceberg."
-            raise CatalogueRefused(login, "catalog.url", f"is no Iceberg catalogue: v1/config has status {answer.status_code}", fix)
-        return self._json(answer, "catalog.url", login.url)
+            raise CatalogueRefused(login, "catalog.url", f"is no Iceberg catalogue: v1/config has status {answer.status}", fix)
+        config = self._json(answer, "catalog.url", login.url)
+        return {**_texts(config.get("defaults")), **_texts(config.get("overrides"))}
 
-    def _asked(self, client: httpx.Client, method: str, url: str, **given: Any) -> httpx.Response:
+    def _asked(self, path: str, parameters: Mapping[str, str] | None = None) -> Answer:
         """The answer. Raises SystemAway; CatalogueRefused: nobody is let in, or not allowed to ask."""
         try:
-            answer = client.request(method, url, **given)
-        except httpx.HTTPError as error:
-            msg = f"{self._login}: the catalogue does not answer: {error}"
-            raise SystemAway(msg) from error
-        if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR or answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
-            msg = f"{self._login}: the catalogue cannot answer now: {answer.status_code} {_told(answer)}"
-            raise SystemAway(msg)
-        if method == "GET" and answer.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
-            raise refused(self._login, _told(answer), is_known=answer.status_code == httpx.codes.FORBIDDEN)
+            answer = self._http.ask("GET", path, parameters=parameters)
+        except NoToken as error:
+            raise self._without_token(error) from error
+        if answer.is_busy:
+            raise self._http.problem(answer)
+        if answer.status in (401, 403, 419):
+            raise refused(self._login, self._http.hidden(answer.said()), is_known=answer.status == 403)
         return answer
 
-    def _json(self, answer: httpx.Response, key: str, value: str) -> Mapping[str, Any]:
+    def _without_token(self, error: NoToken) -> CatalogueRefused:
+        login = self._login
+        if error.status == 404:
+            key = "catalog.oauth2.url" if login.tokens else "catalog.url"
+            fix = "Name where the catalogue's documentation says that tokens are given."
+            return CatalogueRefused(login, key, f"gives no tokens at {login.tokens_url}", fix)
+        if error.status in (400, 401, 403):
+            # It says which of user, password and scope is wrong.
+            fix = "Set catalog.user, catalog.password and catalog.scope."
+            return CatalogueRefused(login, "catalog.user", f"is given no token: {error.said}", fix)
+        return self._no_answer("catalog.oauth2.url", login.tokens_url, error.status, error.said)
+
+    def _json(self, answer: Answer, key: str, value: str) -> Mapping[str, Any]:
         try:
-            found = answer.json() if answer.is_success else None
-        except (json.JSONDecodeError, UnicodeDecodeError):
+            found = answer.json() if answer.is_good else None
+        except ValueError:
             found = None
         if not isinstance(found, dict):
-            reason = f"is {value}, of which the catalogue says what is no answer: {answer.status_code} {_told(answer)}"
-            fix = "Name the address of an Iceberg REST catalogue, without v1."
-            raise CatalogueRefused(self._login, key, reason, fix)
+            raise self._no_answer(key, value, answer.status, self._http.hidden(answer.said()))
         return found
+
+    def _no_answer(self, key: str, value: str, status: int, said: str) -> CatalogueRefused:
+        reason = f"is {value}, of which the catalogue says what is no answer: {status} {said}"
+        return CatalogueRefused(self._login, key, reason, "Name the address of an Iceberg REST catalogue, without v1.")
 
 
 def refused(login: RestLogin, said: str, *, is_known: bool) -> CatalogueRefused:
@@ -189,22 +169,11 @@ def refused(login: RestLogin, said: str, *, is_known: bool) -> CatalogueRefused:
     return CatalogueRefused(login, key, f"is let in by nobody: {said}", fix)
 
 
-def _is_of_iceberg(answer: httpx.Response) -> bool:
+def _is_of_iceberg(answer: Answer) -> bool:
     try:
         return isinstance(answer.json()["error"]["message"], str)
     except (ValueError, KeyError, TypeError):
         return False
-
-
-def _told(answer: httpx.Response) -> str:
-    """What an answer says of an error: as Iceberg has it, as OAuth2 has it, or as it is."""
-    try:
-        found = answer.json()
-        error = found["error"]
-        text = error["message"] if isinstance(error, dict) else f"{error}: {found.get('error_description', '')}"
-    except (ValueError, KeyError, TypeError):
-        text = answer.text
-    return " ".join(str(text).split())[:_SHOWN]
 
 
 def _texts(given: Any) -> dict[str, str]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from connectors.mongodb.options import CHECK_SECONDS, SERVER
-from rocketconnect_sdk.configuration.references import login_is_known
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option, run_checks
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
@@ -98,16 +98,10 @@ class MongodbSink(WriteSink):
         return MongoConnection(client_of(config), config["url"], config["database"], writing)
 
 
+@preflight(refused=("user", "Correct user and password."))
 def _server_problems(config: Config) -> Iterable[Problem]:
-    """Connects. One that does not answer now may do so later, and the sink waits for it: a warning."""
     from connectors.mongodb.client import client_of, own_errors
 
-    if not login_is_known(config):
-        return
-    try:
-        with own_errors(config["url"]), client_of(config, seconds=min(CHECK_SECONDS, config["request.timeout"])) as client:
-            client.get_database(config["database"]).command("ping")
-    except SystemAway as error:
-        yield Problem("url", config["url"], str(error), "Start the server, or correct the URL.", is_warning=True)
-    except PermanentError as error:
-        yield Problem("user", config["user"], str(error), "Correct user and password.")
+    with own_errors(config["url"]), client_of(config, seconds=min(CHECK_SECONDS, config["request.timeout"])) as client:
+        client.get_database(config["database"]).command("ping")
+    return ()

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
@@ -64,11 +63,6 @@ def broker_problems(config: Config) -> Iterable[Problem]:
         for key in ("ssl.ca.location", "ssl.certificate.location"):
             if config[key]:
                 yield Problem(key, config[key], "means nothing without TLS", "Write mqtts:// in `url`, or remove it.")
-
-
-def secrets_are_known(config: Config) -> bool:
-    """Whether it can be said who we are: what is still a reference is looked up where the connector runs."""
-    return not any(REFERENCE.search(config[key] or "") for key in ("user", "password", "ssl.key.password"))
 
 
 def filter_problem(text: str) -> str | None:

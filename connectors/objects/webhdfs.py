@@ -1,25 +1,24 @@
 """Folders of HDFS over WebHDFS: HTTP to the NameNode, which leads to DataNodes for what is in files."""
 
 import json
-import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, NoReturn
-from urllib.parse import quote, urlsplit
-
-import httpx
+from urllib.parse import quote, urlencode, urlsplit
 
 from connectors.objects.faults import Fault, meaning
 from connectors.objects.logins import HdfsLogin
 from connectors.objects.place import Place, servers
+from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.http import Answer, HttpClient
 from rocketconnect_sdk.permissions.connections import check_url
 
-_CONNECT_SECONDS = 3.0
 _SHOWN = 200
-_PIECE = 1 << 20
-_NOTHING = memoryview(b"")
+_LARGEST = 1 << 30
+"""Of a piece of a file."""
+_TYPE = {"Content-Type": "application/octet-stream"}
 _STANDBY = "StandbyException"
 _FAULTS = {
     "AccessControlException": Fault.DENIED,
@@ -53,7 +52,7 @@ class Taken(Refused):
 
 
 class Standby(Refused):
-    """The NameNode is not the active one, or was not reached: whatever was asked for was not done."""
+    """The NameNode is not the active one: whatever was asked for was not done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +73,9 @@ class Status:
 
 
 class WebHdfs:
-    """The files below a folder; paths are those behind it, and the folder itself is the empty one.
+    """The files below a folder; paths are those behind it, and the folder itself is the empty one. See HttpClient.
 
-    Connections are made for one request each: none is there to be closed, and none is shared with a forked process. No request is
-    sent twice, unless it is known that it was not done.
+    No request is sent twice, unless it is known that it was not done.
 
     Args:
         place: The folder.
@@ -92,13 +90,8 @@ class WebHdfs:
     def __init__(self, place: Place, login: HdfsLogin, *, seconds: float = 30) -> None:
         self._place = place
         self._login = login
-        self._seconds = seconds
         self._servers = servers(login.url(place.bucket))
-        for url in self._servers:
-            check_url(url)
-        # Without one a context is made for each request, which takes longer than the request.
-        is_tls = any(url.startswith("https:") for url in self._servers)
-        self._trusted = ssl.create_default_context() if is_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        self._http = HttpClient(self._servers, seconds=seconds, largest=_LARGEST, headers=_TYPE, timeout_option="")
 
     def status(self, path: str) -> Status:
         """What is known of a path. Raises NotThere."""
@@ -128,11 +121,11 @@ class WebHdfs:
 
     def read(self, path: str, start: int, length: int) -> bytes:
         """A piece of a file, or less where it ends before. Raises NotThere."""
-        return self._ask("GET", self._led("GET", path, "OPEN", offset=str(start), length=str(length)))
+        return self._ask("GET", self._led("GET", path, "OPEN", offset=str(start), length=str(length))).body
 
     def create(self, path: str, data: bytes | memoryview) -> None:
         """Writes a file that is not there yet, and the folders that it is in; it is whole when this returns. Raises Taken."""
-        self._ask("PUT", self.led_to(path), memoryview(data))
+        self._ask("PUT", self.led_to(path), data)
 
     def led_to(self, path: str) -> str:
         """Where a file would be written. Changes nothing."""
@@ -152,7 +145,7 @@ class WebHdfs:
         """
         options = {"destination": self._path(new), "renameoptions": "OVERWRITE" if over else "NONE"}
         answer = self._name_node("PUT", path, "RENAME", options)
-        if answer.strip():
+        if answer.body.strip():
             # So answers who does not know the options, and renames by other rules.
             raise Refused(Fault.UNABLE, "it knows no renaming that overwrites nothing")
 
@@ -174,65 +167,44 @@ class WebHdfs:
     def _known(self, method: str, path: str, operation: str, wanted: str, **parameters: str) -> Any:
         """That part of the answer."""
         try:
-            return json.loads(self._name_node(method, path, operation, parameters))[wanted]
+            return json.loads(self._name_node(method, path, operation, parameters).body)[wanted]
         except (ValueError, KeyError, TypeError):
             raise Refused(Fault.NO_WEBHDFS, "an answer that is none of WebHDFS") from None
 
-    def _name_node(self, method: str, path: str, operation: str, parameters: Mapping[str, str]) -> bytes:
+    def _name_node(self, method: str, path: str, operation: str, parameters: Mapping[str, str], *, leads: bool = False) -> Answer:
         """Asks the one that is active, which is asked first from then on."""
         who = {"delegation": self._login.token} if self._login.token else {"user.name": self._login.user}
-        asked = str(httpx.QueryParams({"op": operation, **who, **parameters}))
-        for index, server in enumerate(self._servers):
+        url = f"/webhdfs/v1{quote(self._path(path))}?{urlencode({'op': operation, **who, **parameters})}"
+        for _ in self._servers[1:]:
             try:
-                answer = self._ask(method, f"{server}/webhdfs/v1{quote(self._path(path))}?{asked}")
+                return self._ask(method, url, leads=leads)
             except Standby:
-                if index == len(self._servers) - 1:
-                    raise
-            else:
-                self._servers.insert(0, self._servers.pop(index))
-                return answer
-        msg = "there is always a server"
-        raise AssertionError(msg)
+                self._http.skip()
+        return self._ask(method, url, leads=leads)
 
     def _led(self, method: str, path: str, operation: str, **parameters: str) -> str:
         """Where the NameNode leads."""
-        location = self._name_node(method, path, operation, parameters).decode()
+        location = self._name_node(method, path, operation, parameters, leads=True).target
         parts = urlsplit(location)
         if parts.scheme != urlsplit(self._servers[0]).scheme or not parts.hostname:
             raise Refused(Fault.NO_WEBHDFS, "it leads nowhere, or from https to http" if location else "it leads to no DataNode")
         check_url(location)
         return location
 
-    def _ask(self, method: str, url: str, data: memoryview = _NOTHING) -> bytes:
-        """The body of the answer; where it leads somewhere, that."""
-        server = urlsplit(url).netloc
-        client = httpx.Client(timeout=httpx.Timeout(self._seconds, connect=_CONNECT_SECONDS), verify=self._trusted)
+    def _ask(self, method: str, url: str, data: bytes | memoryview = b"", *, leads: bool = False) -> Answer:
+        """A good answer, or one that leads somewhere."""
         try:
-            status, location, body = send(client, method, url, data)
-        except (httpx.ConnectError, httpx.ConnectTimeout):
-            raise Standby(Fault.AWAY, f"no connection to {server}") from None
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            said = "no answer in time" if isinstance(error, httpx.TimeoutException) else type(error).__name__
-            raise Refused(Fault.AWAY, f"{server}: {said}") from None
-        if status == HTTPStatus.TEMPORARY_REDIRECT:
-            return location.encode()
-        if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-            _refuse(status, body)
-        return body
+            answer = send(self._http, method, url, data)
+        except SystemAway as error:
+            raise Refused(Fault.AWAY, str(error)) from None
+        if not answer.is_good and not (leads and answer.status == HTTPStatus.TEMPORARY_REDIRECT):
+            _refuse(answer.status, answer.body)
+        return answer
 
 
-def send(client: httpx.Client, method: str, url: str, data: memoryview) -> tuple[int, str, bytes]:
-    """One request: its status, where it leads, and its body. Everything that changes a file system goes through here.
-
-    Raises:
-        httpx.HTTPError, httpx.InvalidURL, httpx.StreamError: there is no answer.
-    """
-    headers = {"Content-Type": "application/octet-stream", "Content-Length": str(len(data))}
-    # Not as a whole, which would be in memory twice.
-    content = (bytes(data[begin : begin + _PIECE]) for begin in range(0, len(data), _PIECE))
-    with client:
-        answer = client.request(method, url, content=content, headers=headers)
-    return answer.status_code, answer.headers.get("location", ""), answer.content
+def send(http: HttpClient, method: str, url: str, data: bytes | memoryview) -> Answer:
+    """One request. Everything that changes a file system goes through here. Raises as HttpClient.ask."""
+    return http.ask(method, url, data)
 
 
 @contextmanager

@@ -6,8 +6,8 @@ it sends the next one. So its loop is turned here. https://pika.readthedocs.io/e
 
 import logging
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,8 +17,8 @@ from pika.exceptions import AMQPError, ChannelClosedByClient, ConnectionClosedBy
 
 from connectors.rabbitmq import fields
 from connectors.rabbitmq.faults import fault_of
-from connectors.rabbitmq.options import CHECK_SECONDS, PORTS, login_is_known
-from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem, RetriableError, SystemAway
+from connectors.rabbitmq.options import CHECK_SECONDS, PORTS
+from rocketconnect_sdk.errors import ConnectorError, SystemAway
 from rocketconnect_sdk.http.options import tls_of
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.permissions import connections
@@ -201,18 +201,11 @@ def sent(method: Any, **given: Any) -> None:
     method(**given)
 
 
-def server_answers(config: Config, look: Callable[[Client], Iterable[Problem]]) -> Iterable[Problem]:
-    """Connects, and looks around. A server that does not answer now may do so later, and the task waits for it: a warning."""
-    if not login_is_known(config):
-        return
-    client: Client | None = None
+@contextmanager
+def looking(config: Config) -> Iterator[Client]:
+    """A client for a check."""
+    client = Client(config, "rocketconnect-check", seconds=min(CHECK_SECONDS, config["request.timeout"]))
     try:
-        client = Client(config, "rocketconnect-check", seconds=min(CHECK_SECONDS, config["request.timeout"]))
-        yield from look(client)
-    except (SystemAway, RetriableError) as error:
-        yield Problem("url", config["url"], str(error), "Start the server, or correct the URL.", is_warning=True)
-    except PermanentError as error:
-        yield Problem("url", config["url"], str(error), "Correct what it says.")
+        yield client
     finally:
-        if client is not None:
-            client.end()
+        client.end()

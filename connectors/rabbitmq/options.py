@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
-from rocketconnect_sdk.configuration import references
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS
 from rocketconnect_sdk.options import Config, Kind, Option
@@ -89,11 +88,6 @@ def server_problems(config: Config) -> Iterable[Problem]:
         for key in ("ssl.ca.location", "ssl.certificate.location"):
             if config[key]:
                 yield Problem(key, config[key], "means nothing without TLS", "Write amqps:// in `url`, or remove it.")
-
-
-def login_is_known(config: Config) -> bool:
-    """Whether it can be said who we are: what is still a reference is looked up where the connector runs."""
-    return references.login_is_known(config, ("user", "password", "ssl.key.password"))
 
 
 def pairs_problem(pairs: Iterable[str]) -> str | None:

@@ -1,10 +1,10 @@
 """Topics into exchanges of RabbitMQ."""
 
 from collections.abc import Iterable
-from functools import partial
 from typing import TYPE_CHECKING
 
-from connectors.rabbitmq.options import EXCHANGE, HEADER, SERVER, TEXTS, login_is_known, pairs_problem, server_problems
+from connectors.rabbitmq.options import EXCHANGE, HEADER, SERVER, TEXTS, pairs_problem, server_problems
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -116,12 +116,12 @@ def _sense_problems(config: Config) -> Iterable[Problem]:
         yield Problem("unroutable", "drop", what, "Set unroutable=refuse, unless that does not matter.", is_warning=True)
 
 
+@preflight()
 def _exchange_problems(config: Config) -> Iterable[Problem]:
-    """Connects."""
-    if login_is_known(config):
-        from connectors.rabbitmq.client import server_answers
+    from connectors.rabbitmq.client import looking
 
-        yield from server_answers(config, partial(_missing, config))
+    with looking(config) as client:
+        yield from _missing(config, client)
 
 
 def _missing(config: Config, client: "Client") -> Iterable[Problem]:

@@ -1,7 +1,6 @@
 """Messages of queues of RabbitMQ into topics."""
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -12,10 +11,10 @@ from connectors.rabbitmq.options import (
     QUEUE_TYPE,
     SERVER,
     arguments_of,
-    login_is_known,
     pairs_problem,
     server_problems,
 )
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -116,12 +115,12 @@ def _declare_problems(config: Config) -> Iterable[Problem]:
         )
 
 
+@preflight()
 def _queue_problems(config: Config) -> Iterable[Problem]:
-    """Connects."""
-    if login_is_known(config):
-        from connectors.rabbitmq.client import server_answers
+    from connectors.rabbitmq.client import looking
 
-        yield from server_answers(config, partial(_missing, config))
+    with looking(config) as client:
+        yield from _missing(config, client)
 
 
 def _missing(config: Config, client: "Client") -> Iterable[Problem]:

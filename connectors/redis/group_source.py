@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
-from rocketconnect_sdk.configuration.references import login_is_known
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.queues import QueueSource, Share, Subscription
@@ -62,8 +62,7 @@ class RedisGroupSource(QueueSource):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See QueueSource."""
-        if login_is_known(config):
-            yield from _server_problems(config)
+        return _server_problems(config)
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The streams. See Source."""
@@ -83,20 +82,15 @@ class RedisGroupSource(QueueSource):
         retire(config, share.identity)
 
 
+@preflight()
 def _server_problems(config: Config) -> Iterable[Problem]:
-    """Connects. A server that does not answer now may do so later, and the source waits for it: a warning."""
     from connectors.redis.client import client_of, own_errors
 
-    try:
-        with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
-            if client.info("cluster").get("cluster_enabled"):
-                fix = "Name a server that is none, or one behind a proxy that hides the cluster."
-                yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
-                return
-            for name in config["streams"]:
-                if (kind := client.type(name).decode()) not in ("stream", "none"):
-                    yield Problem("streams", name, f"holds a {kind}, and no stream", "Leave it out.")
-    except SystemAway as error:
-        yield Problem("url", config["url"], str(error), "Start the server, or correct the URL.", is_warning=True)
-    except PermanentError as error:
-        yield Problem("url", config["url"], str(error), "Do that, and look again.")
+    with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
+        if client.info("cluster").get("cluster_enabled"):
+            fix = "Name a server that is none, or one behind a proxy that hides the cluster."
+            yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
+            return
+        for name in config["streams"]:
+            if (kind := client.type(name).decode()) not in ("stream", "none"):
+                yield Problem("streams", name, f"holds a {kind}, and no stream", "Leave it out.")

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from connectors.redis.keys import PARTITION, KeysTask
 from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
 from connectors.redis.values import ENCODINGS, READS
-from rocketconnect_sdk.configuration.references import login_is_known
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters import converter
-from rocketconnect_sdk.errors import PermanentError, Problem, RecordError, SystemAway
+from rocketconnect_sdk.errors import PermanentError, Problem, RecordError
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.partitions.decoding import rejected
@@ -58,7 +58,7 @@ class RedisKeysSource(NeedsPackages, Source):
         """See Source."""
         if missing := self.lacks:
             yield Problem("connector.class", self.name, missing, f"{self.packages_fix}.")
-        elif login_is_known(config):
+        else:
             yield from _server_problems(config)
 
     def origins(self, config: Config) -> Iterable[Origin]:
@@ -103,17 +103,12 @@ class RedisKeysSource(NeedsPackages, Source):
         return KeysTask(config, context)
 
 
+@preflight()
 def _server_problems(config: Config) -> Iterable[Problem]:
-    """Connects. A server that does not answer now may do so later, and the source waits for it: a warning."""
     from connectors.redis.client import client_of, own_errors
 
-    try:
-        with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
-            if client.info("cluster").get("cluster_enabled"):
-                fix = "Name a server that is none, or one behind a proxy that hides the cluster."
-                yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
-            client.execute_command("SCAN", 0, "MATCH", config["keys.pattern"], "COUNT", 1)
-    except SystemAway as error:
-        yield Problem("url", config["url"], str(error), "Start the server, or correct the URL.", is_warning=True)
-    except PermanentError as error:
-        yield Problem("url", config["url"], str(error), "Do that, and look again.")
+    with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
+        if client.info("cluster").get("cluster_enabled"):
+            fix = "Name a server that is none, or one behind a proxy that hides the cluster."
+            yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
+        client.execute_command("SCAN", 0, "MATCH", config["keys.pattern"], "COUNT", 1)

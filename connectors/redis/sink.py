@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from connectors.redis.commands import TYPES, StoredAs
 from connectors.redis.options import CHECK_SECONDS, SERVER
-from rocketconnect_sdk.configuration.references import login_is_known
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
@@ -121,19 +121,12 @@ def _type_problems(config: Config) -> Iterable[Problem]:
         yield Problem("score", "", "is missing: each member of a sorted set has a score", "Set it, such as to ${value.points}.")
 
 
+@preflight(refused=("user", "Correct user and password."))
 def _server_problems(config: Config) -> Iterable[Problem]:
-    """Connects. One that does not answer now may do so later, and the sink waits for it: a warning."""
     from connectors.redis.client import client_of, own_errors
 
-    if not login_is_known(config):
-        return
-    try:
-        with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
-            client.ping()
-            if client.info("cluster").get("cluster_enabled"):
-                fix = "Name a server that is none, or one behind a proxy that hides the cluster, with delivery=at_least_once."
-                yield Problem("url", config["url"], "is a node of a cluster, which this sink can't write yet", fix)
-    except SystemAway as error:
-        yield Problem("url", config["url"], str(error), "Start the server, or correct the URL.", is_warning=True)
-    except PermanentError as error:
-        yield Problem("user", config["user"], str(error), "Correct user and password.")
+    with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
+        client.ping()
+        if client.info("cluster").get("cluster_enabled"):
+            fix = "Name a server that is none, or one behind a proxy that hides the cluster, with delivery=at_least_once."
+            yield Problem("url", config["url"], "is a node of a cluster, which this sink can't write yet", fix)

@@ -5,10 +5,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
-from rocketconnect_sdk.configuration.references import login_is_known
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters import converter
-from rocketconnect_sdk.errors import PermanentError, Problem, RecordError, SystemAway
+from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.partitions import READING, Log, PartitionSource
@@ -108,31 +108,24 @@ def _option_problems(config: Config) -> Iterable[Problem]:
         yield Problem("value.format", config["value.format"], reason, "Leave it out, or name the field that it is of.")
 
 
+@preflight()
 def _server_problems(config: Config) -> Iterable[Problem]:
-    """Connects. A server that does not answer now may do so later, and the source waits for it: a warning."""
-    if not login_is_known(config):
-        return
     from connectors.redis.streams import topics_of
 
-    try:
-        with closing(_log(config, TaskContext(), CHECK_SECONDS)) as log:
-            if log.is_cluster():
-                fix = "Name a server that is none, or one behind a proxy that hides the cluster."
-                yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
-                return
-            types = log.types()
-            for name, kind in types.items():
-                if kind == "none":
-                    fix = "Correct it, or wait: it is read when it comes."
-                    yield Problem("streams", name, "is not there", fix, is_warning=True)
-                elif kind != "stream":
-                    yield Problem("streams", name, f"holds a {kind}, and no stream", "Leave it out.")
-            if all(kind in ("stream", "none") for kind in types.values()):
-                found = log.streams()
-                topics_of(config["topic.template"], found)
-                for name in found[:1]:
-                    log.try_reading(name)
-    except SystemAway as error:
-        yield Problem("url", config["url"], str(error), "Start the server, or correct the URL.", is_warning=True)
-    except PermanentError as error:
-        yield Problem("url", config["url"], str(error), "Do that, and look again.")
+    with closing(_log(config, TaskContext(), CHECK_SECONDS)) as log:
+        if log.is_cluster():
+            fix = "Name a server that is none, or one behind a proxy that hides the cluster."
+            yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
+            return
+        types = log.types()
+        for name, kind in types.items():
+            if kind == "none":
+                fix = "Correct it, or wait: it is read when it comes."
+                yield Problem("streams", name, "is not there", fix, is_warning=True)
+            elif kind != "stream":
+                yield Problem("streams", name, f"holds a {kind}, and no stream", "Leave it out.")
+        if all(kind in ("stream", "none") for kind in types.values()):
+            found = log.streams()
+            topics_of(config["topic.template"], found)
+            for name in found[:1]:
+                log.try_reading(name)

@@ -43,6 +43,8 @@ FORMS = {form.kind: form for form in (ENV, FILE, VAULT, KEYSTORE)}
 REFERENCE = re.compile(r"\$\{(" + "|".join(FORMS) + r"):([^}]+)\}")
 """A reference: its kind, and its name."""
 
+_LOGIN = ("user", "password", "token", "api.key", "ssl.key.password")
+
 NO_PLACE = "refers to a secret, and is no place for one: what stands here may be shown, or end up in a topic's or a file's name"
 NO_PLACE_FIX = "Write the value itself. References stand in options that are secrets, such as password."
 REFERENCE_FIX = f"Give a reference: {', or '.join(f'{form} {form.where}'.rstrip() for form in FORMS.values())}."
@@ -62,6 +64,6 @@ def wrong_reference(text: str) -> str | None:
     return FORMS[match[1]].problem(match[2])
 
 
-def login_is_known(config: Mapping[str, Any], keys: Iterable[str] = ("user", "password")) -> bool:
-    """Whether these options say who we are: what is still a reference is looked up where the connector runs."""
-    return not any(REFERENCE.search(config[key] or "") for key in keys)
+def login_is_known(config: Mapping[str, Any], keys: Iterable[str] = _LOGIN) -> bool:
+    """Whether these options, as far as they are there, say who we are: a reference is looked up where the connector runs."""
+    return not any(REFERENCE.search(config.get(key) or "") for key in keys)

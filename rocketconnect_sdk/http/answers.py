@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
+from urllib.parse import urljoin
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 
@@ -35,6 +36,8 @@ class Refused(PermanentError):
 class NotLetIn(Refused):
     """It does not know who we are (401), or does not allow it (403)."""
 
+    option = "user"
+
 
 class NotTrusted(SystemAway):
     """Its certificate is none that is trusted. That of a server is replaced, so it may be right later."""
@@ -48,11 +51,13 @@ class Answer:
         status: Of HTTP.
         body: The body.
         headers: By their names in lower case.
+        url: What was asked.
     """
 
     status: int
     body: bytes = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    url: str = field(default="", repr=False)
 
     @property
     def is_good(self) -> bool:
@@ -63,6 +68,14 @@ class Answer:
     def is_busy(self) -> bool:
         """Whether the same may be done later."""
         return self.status in _BUSY or self.status >= _SERVER_ERRORS
+
+    @property
+    def target(self) -> str:
+        """The URL that it leads to; empty: to none."""
+        try:
+            return urljoin(self.url, self.headers.get("location", "")) if "location" in self.headers else ""
+        except ValueError:
+            return ""
 
     def json(self) -> Any:
         """The body as JSON. Raises ValueError: it is none."""
@@ -91,8 +104,7 @@ class Answer:
             text = _reason(self.json())
         except ValueError:
             text = self.body[: 4 * _SHOWN].decode("utf-8", "replace")
-        target = self.headers.get("location", "")
-        return " ".join(text.split())[:_SHOWN] or (f"it is at {target}" if target else "no reason given")
+        return " ".join(text.split())[:_SHOWN] or (f"it is at {self.target}" if self.target else "no reason given")
 
 
 def problem_of(answer: Answer, place: str, said: str, now: datetime) -> Exception:

@@ -2,7 +2,9 @@
 
 import base64
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from rocketconnect_sdk.errors import PermanentError
 
@@ -18,26 +20,32 @@ class Login:
         password: Of the user.
         token: Of the scheme Bearer.
         api_key: Of the scheme ApiKey.
+        names: Of the headers that have user and password, of servers that want them there.
     """
 
     user: str = ""
     password: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
+    names: tuple[str, str] | None = None
 
     @property
-    def header(self) -> str:
-        """What the header Authorization has; empty: there is none.
+    def headers(self) -> Mapping[str, str]:
+        """What says so in a request.
 
         Raises:
             PermanentError: a header can't have it. Never repeats it.
         """
+        if self.names:
+            return {self.names[0]: _sent(self.user, "user"), self.names[1]: _sent(self.password, "password")}
+        return {"Authorization": header} if (header := self.header) else {}
+
+    @property
+    def header(self) -> str:
+        """What the header Authorization has; empty: there is none. Raises as headers."""
         if self.token or self.api_key:
             scheme, secret, option = ("Bearer", self.token, "token") if self.token else ("ApiKey", self.api_key, "api.key")
-            if not secret.isascii() or not secret.isprintable() or " " in secret:
-                msg = f"{option} has a character that no header has, such as the end of a line: look at where its text comes from"
-                raise PermanentError(msg)
-            return f"{scheme} {secret}"
+            return f"{scheme} {_sent(secret, option, is_word=True)}"
         return f"Basic {self._basic}" if self.user or self.password else ""
 
     @property
@@ -49,6 +57,27 @@ class Login:
         for secret in sorted({self.password, self.token, self.api_key, self._basic} - {""}, key=len)[::-1]:
             text = text.replace(secret, _HIDDEN)
         return text
+
+
+def _sent(text: str, option: str, *, is_word: bool = False) -> str:
+    if not text.isprintable() or text != text.strip() or (is_word and (not text.isascii() or " " in text)):
+        msg = f"{option} has a character that no header has, such as the end of a line: look at where its text comes from"
+        raise PermanentError(msg).naming(option)
+    return text
+
+
+class Ending(Protocol):
+    """Who we are at a server by something that ends, and may be had anew."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """See Login. May ask for it."""
+
+    def renew(self) -> bool:
+        """Forgets it, since it was refused. False: it was a new one, and the next would be refused as well."""
+
+    def hidden(self, text: str) -> str:
+        """See Login."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +119,5 @@ class Tls:
 
     def _unusable(self, option: str, path: str, error: Exception, wanted: str) -> PermanentError:
         said = getattr(error, "strerror", None) or error
-        return PermanentError(f"{self.prefix}{option}={path}: {said}. Put {wanted} there on the executor")
+        name = f"{self.prefix}{option}"
+        return PermanentError(f"{name}={path}: {said}. Put {wanted} there on the executor").naming(name)

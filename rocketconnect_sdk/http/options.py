@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 
-from rocketconnect_sdk.configuration import references
 from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.login import Login, Tls
@@ -63,11 +62,6 @@ def tls_of(config: Config) -> Tls:
     return Tls(*(config[name] or "" for name in names))
 
 
-def login_is_known(config: Config) -> bool:
-    """Whether the options say who we are: what is still a reference is looked up where the connector runs."""
-    return references.login_is_known(config, ("user", "password", "token", "api.key", "ssl.key.password"))
-
-
 def login_problems(config: Config) -> Iterable[Problem]:
     """Options that say in two ways who we are, or half of a way, or that a certificate is there only in part."""
     given = [name for name in ("user", "token", "api.key") if config[name]]
@@ -75,6 +69,11 @@ def login_problems(config: Config) -> Iterable[Problem]:
         yield Problem(given[1], "", f"says who we are, and so does {given[0]}", f"Remove one of {' and '.join(given)}.")
     if config["password"] and not config["user"]:
         yield Problem("password", "", "is there without a user", "Set user, or remove it.")
+    yield from tls_problems(config)
+
+
+def tls_problems(config: Config) -> Iterable[Problem]:
+    """Options TLS that are there only in part."""
     if config["ssl.key.location"] and not config["ssl.certificate.location"]:
         fix = "Set ssl.certificate.location, or remove it."
         yield Problem("ssl.key.location", config["ssl.key.location"], "is a key without a certificate", fix)

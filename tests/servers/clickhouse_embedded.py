@@ -23,6 +23,7 @@ class Handler(BaseHTTPRequestHandler):
     """Answers requests."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
     session: ClassVar[Session]
     lock: ClassVar[threading.Lock] = threading.Lock()
 

@@ -437,6 +437,9 @@ class _Http(BaseHTTPRequestHandler):
     doris: Doris
     part: str
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    has_ended = False
+    """The connection, of which whoever asks once more hears late."""
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of the base class
         pass
@@ -447,6 +450,9 @@ class _Http(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = urlsplit(self.path)
         database, what = path.path.split("/")[2:4]
+        if self.has_ended:
+            self._gone()
+            return
         if not self._is_known() or what != "get_load_state":
             self._answer(401, {"msg": "Access denied for user", "code": 401, "data": None, "count": 0})
             return
@@ -461,7 +467,9 @@ class _Http(BaseHTTPRequestHandler):
 
     def do_PUT(self) -> None:
         parts = [unquote(each) for each in urlsplit(self.path).path.split("/")[2:]]
-        if not self._is_known():
+        if self.has_ended:
+            self._gone()
+        elif not self._is_known():
             self._answer(401, {"status": "FAILED", "msg": "Access denied for user"})
         elif self.part == "fe":
             self._redirect()
@@ -480,7 +488,7 @@ class _Http(BaseHTTPRequestHandler):
         self.send_header("Location", f"http://{USER}:x@{host}{self.path}?")
         self.send_header("Content-Length", "0")
         self.end_headers()
-        self.close_connection = True
+        self.has_ended = True
 
     def _load(self, database: str, table: str) -> None:
         asked = self._asked("load")

@@ -11,6 +11,7 @@ from connectors.clickhouse_sink import ClickHouseSink
 from rocketconnect_sdk.configuration.connector_options import check_connector, sink_options
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.http import Answer
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.targets.owned import Target
@@ -81,7 +82,7 @@ def check_parsed(options: Mapping[str, str]) -> Config:
 def test_a_server_that_does_not_answer_is_a_warning_and_waited_for() -> None:
     away = {"url": f"http://127.0.0.1:{free_ports.choose()}"}
     assert problems(away) == {}
-    assert "does not answer now" in problems(away, warnings=True)["url"]
+    assert "does not answer" in problems(away, warnings=True)["url"]
     with pytest.raises(SystemAway, match="does not answer"):
         opened(away).start()
 
@@ -94,7 +95,7 @@ def test_a_wrong_password_is_told_and_never_shown(old_clickhouse: ClickHouse, mo
     task = opened_with(options, wrong)
     with pytest.raises(PermanentError, match="does not let the user do it") as told:
         task.start()
-    assert wrong not in f"{told.value!r} {told.value} {told.value.__cause__} {task.task._client.login}"
+    assert wrong not in f"{told.value!r} {told.value} {told.value.__cause__} {task.task._client._http._login}"
     opened_with(options, PASSWORD).start().write(5)
 
 
@@ -119,6 +120,11 @@ def test_a_table_has_one_connector() -> None:
     assert named(table="b.a") == named(table="a", database="b")
 
 
+def test_a_key_without_its_certificate_is_told() -> None:
+    away = {"url": f"https://127.0.0.1:{free_ports.choose()}", "ssl.key.location": "/a.pem"}
+    assert problems(away) == {"ssl.key.location": "is a key without a certificate. Set ssl.certificate.location, or remove it."}
+
+
 def test_a_file_of_certificates_that_is_none_is_told(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("nothing")
     options = {"url": "https://127.0.0.1:1", "ssl.ca.location": str(tmp_path / "ca.pem")}
@@ -129,7 +135,7 @@ def test_a_file_of_certificates_that_is_none_is_told(tmp_path: Path) -> None:
 def test_what_is_sent_is_compressed_where_that_is_wanted(new_clickhouse: ClickHouse, monkeypatch: pytest.MonkeyPatch) -> None:
     real, sent = client.send, []
 
-    def send(made: object, parameters: Mapping[str, str], body: bytes, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    def send(made: object, parameters: Mapping[str, str], body: bytes, headers: Mapping[str, str]) -> Answer:
         if "INSERT" in parameters.get("query", ""):
             sent.append((headers.get("Content-Encoding"), len(body)))
         return real(made, parameters, body, headers)  # type: ignore[arg-type]  # as it came
@@ -151,7 +157,7 @@ def test_a_server_with_a_certificate_is_trusted_by_whoever_trusts_that_and_by_no
     subprocess.run(made, check=True, capture_output=True)
     with ClickHouse(tls=(certificate, key)).running() as server:
         options = {"url": server.tls_url, "table": "rows", "table.create": "true"}
-        with pytest.raises(SystemAway, match="certificate verify failed"):
+        with pytest.raises(SystemAway, match="the certificate of the server is not trusted"):
             opened(options).start()
         opened(options | {"ssl.ca.location": str(certificate)}).start().write(10)
         assert server.run("SELECT count() FROM rows") == [[10]]

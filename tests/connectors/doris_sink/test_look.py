@@ -95,9 +95,16 @@ def test_rows_go_to_backends_that_are_named(doris: Doris, options: dict[str, str
     assert doris.states() == ["VISIBLE"]
 
 
+def test_a_frontend_that_ends_each_connection_without_a_word_is_no_matter(doris: Doris, options: dict[str, str]) -> None:
+    run = opened(options).start()
+    for until in range(1, 4):
+        run.write(until)
+    assert doris.states() == ["VISIBLE"] * 3
+
+
 def test_a_backend_that_cannot_be_reached_is_told_with_its_address(doris: Doris, options: dict[str, str]) -> None:
     run = opened(options | {"backends": "http://127.0.0.1:9"}).start()
-    with pytest.raises(SystemAway, match=r"http://127.0.0.1:9/api/shop/rows/_stream_load: "):
+    with pytest.raises(SystemAway, match=r"http://127.0.0.1:9/api/shop/rows/_stream_load does not answer: "):
         run.write(5)
 
 

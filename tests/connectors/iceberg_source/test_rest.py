@@ -82,7 +82,7 @@ def test_what_a_catalogue_says_against_it_is_told_with_the_configuration(
         assert not found[2]
     found, *_ = problems(connector, server, catalog_url="http://127.0.0.1:9/catalog")
     assert found[0] == "catalog.url"
-    assert "does not answer now: http://127.0.0.1:9/catalog: the catalogue does not answer" in found[1]
+    assert "http://127.0.0.1:9/catalog/v1/oauth/tokens does not answer: [Errno 111]" in found[1]
     assert found[2]
 
 

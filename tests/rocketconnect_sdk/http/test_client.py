@@ -96,6 +96,7 @@ def test_what_is_asked_and_who_asks_arrive() -> None:
         (Login("me", "pw"), b"Basic bWU6cHc="),
         (Login(token=SECRET), b"Bearer " + SECRET.encode()),
         (Login(api_key=SECRET), b"ApiKey " + SECRET.encode()),
+        (Login("me", "pä:s", names=("Authorization", "X-Key")), b"me\r\nx-key: " + "pä:s".encode()),
     ):
         with closing(Answering()) as server, closing(HttpClient([server.url + "/"], login, headers={"X-Own": "1"})) as client:
             assert client.asked("POST", "/a", b"{}", parameters={"b": "c d"}).json() == {}
@@ -154,7 +155,7 @@ def test_a_server_that_can_t_be_reached_leads_to_the_next_and_one_that_may_have_
 
 
 def test_a_secret_that_no_header_can_have_is_not_shown() -> None:
-    for login in (Login(token=f"{SECRET}\n"), Login(api_key=f"{SECRET} ü")):
+    for login in (Login(token=f"{SECRET}\n"), Login(api_key=f"{SECRET} ü"), Login("me", f"{SECRET}\n", names=("X-User", "X-Key"))):
         with pytest.raises(PermanentError, match="a character that no header has") as raised:
             HttpClient(["http://127.0.0.1:1"], login)
         assert SECRET not in str(raised.value)
@@ -169,10 +170,15 @@ def test_a_certificate_is_trusted_where_it_is_named_and_nowhere_else(tmp_path: P
     context.load_cert_chain(certificate, key)
     with closing(Answering(context=context)) as server:
         with (
-            closing(HttpClient([server.url])) as client,
-            pytest.raises(NotTrusted, match=r"is not trusted: self.signed.*ssl\.ca\.loc"),
+            closing(HttpClient([server.url], tls=Tls(prefix="a."))) as client,
+            pytest.raises(NotTrusted, match=r"is not trusted: self.signed.* in a\.ssl\.ca\.location, or"),
         ):
             client.asked("GET", "/")
+        with closing(HttpClient([server.url])) as client, pytest.raises(NotTrusted, match="Let the system trust the certificates"):
+            client.asked("GET", "/")
+        # One that none of the servers is, and one of them leads to.
+        with closing(HttpClient(["http://127.0.0.1:1"], tls=Tls(str(certificate)))) as client:
+            assert client.asked("GET", f"{server.url}/").status == 200
         # With a certificate of our own, too.
         with closing(HttpClient([server.url], tls=Tls(str(certificate), str(certificate), str(key)))) as client:
             assert client.asked("GET", "/").status == 200
@@ -198,6 +204,36 @@ def test_hosts_that_the_executor_does_not_allow_are_not_spoken_to_through_a_prox
         ):
             client.asked("GET", "/a")
         assert len(proxy.asked) == 1
+
+
+def test_a_whole_url_is_asked_in_the_place_of_the_servers_and_what_is_secret_in_it_stays_so(nobody: str) -> None:
+    with closing(Answering()) as server, closing(HttpClient([nobody], Login("me", "pw"))) as client:
+        answer = client.asked("PUT", server.url.replace("//", f"//other:{SECRET}@") + "/a?b=c")
+        assert server.asked[0].startswith(b"PUT /a?b=c HTTP/1.1\r\n")
+        assert b"authorization: basic bwu6chc=" in server.asked[0].lower()
+        assert answer.url == f"{server.url}/a?b=c"
+        with pytest.raises(SystemAway, match=f"^{nobody}/a does not answer: ") as raised:
+            client.asked("GET", nobody.replace("//", f"//other:{SECRET}@") + f"/a?b={SECRET}")
+        assert SECRET not in str(raised.value)
+    for wrong in ("http://[a", "http://a:b/", "http://a b/"):
+        with closing(HttpClient([nobody])) as client, pytest.raises((PermanentError, SystemAway)):
+            client.asked("GET", wrong)
+
+
+def test_where_an_answer_leads_is_a_whole_url() -> None:
+    for location, target in (("/b?c", "http://a:1/b?c"), ("https://d/", "https://d/"), ("http://[", ""), (None, "")):
+        headers = {} if location is None else {"location": location}
+        assert Answer(307, b"", headers, "http://a:1/x").target == target
+
+
+def test_a_large_body_arrives_whole() -> None:
+    body = bytes(range(256)) * 5000
+    for sent in (body, memoryview(body)):
+        with closing(Answering()) as server, closing(HttpClient([server.url])) as client:
+            client.asked("PUT", "/", sent)
+            head, _, arrived = server.asked[0].partition(b"\r\n\r\n")
+            assert arrived == body
+            assert b"transfer-encoding" not in head.lower()
 
 
 def test_a_wait_is_a_number_or_a_date_and_never_long() -> None:
