@@ -47,7 +47,7 @@ def test_a_time_zone_is_known_or_told() -> None:
         None,
         "is no time zone that is known here",
         "is no time zone that is known here",
-        "is no time zone",
+        "is no time zone that is known here",
     ]
 
 
