@@ -16,7 +16,7 @@ from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.cursors import Connection, Mark, Page, PageTooLarge, Session
 from rocketconnect_sdk.errors import PermanentError, RecordError, SystemAway
 from rocketconnect_sdk.files.lines import to_json
-from rocketconnect_sdk.http import Answer, HttpClient, Login
+from rocketconnect_sdk.http import Answer, HttpClient
 from rocketconnect_sdk.http.answers import problem_of
 from rocketconnect_sdk.partitions.decoding import rejected
 from rocketconnect_sdk.resume import JSON
@@ -64,16 +64,14 @@ class Service(Connection):
     Args:
         client: Asks its server.
         asking: What is asked for.
-        login: Its secrets are hidden in what the server says.
         stopping: Ends a wait.
     """
 
     ordered = False
 
-    def __init__(self, client: HttpClient, asking: Asking, login: Login, stopping: Event) -> None:
+    def __init__(self, client: HttpClient, asking: Asking, stopping: Event) -> None:
         self.asking = asking
         self._client = client
-        self._login = login
         self._stopping = stopping
         self._json = converter("json", {"schemas.enable": "false"}, is_key=False)
         self._next = 0.0
@@ -119,13 +117,13 @@ class Service(Connection):
                 raise PageTooLarge(msg) from error
             raise
         if not answer.is_good:
-            raise problem_of(answer, self.asking.url, self._login.hidden(answer.said()), datetime.now(UTC))
+            raise problem_of(answer, self.asking.url, self._client.hidden(answer.said()), datetime.now(UTC))
         if not answer.body.strip():
             return None, answer
         try:
             return self._json.decode(answer.body)[0], answer
         except RecordError as error:
-            said = self._login.hidden(answer.said())
+            said = self._client.hidden(answer.said())
             msg = f"{self.asking.url} answers with what is no JSON that can be read ({error}): {said}"
             raise NoItems(msg) from None
 

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 
 from connectors.http.signatures import Signer
 from rocketconnect_sdk.changes.topics import fitted
+from rocketconnect_sdk.configuration.runtime_options import TOPIC_LENGTH
 from rocketconnect_sdk.converters.json.reading import NotJson, value_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import to_json
@@ -21,7 +22,6 @@ from rocketconnect_sdk.writes.templates import as_text
 METHODS = ("POST", "PUT", "PATCH")
 _PLACE = re.compile(r"\$\{([^}]*)\}")
 _KINDS = ("header", "query", "value")
-_LONGEST_TOPIC = 127
 _MOST_FIELDS = 10_000
 _MOST_HEADERS = 16 << 10
 KEY_FORM = "${header.X-Request-Id}, ${query.id} and ${value.order.id}"
@@ -43,8 +43,8 @@ def paths_problem(pairs: Sequence[str]) -> str | None:
         path, equals, topic = pair.rpartition("=")
         if not equals or not path.startswith("/") or "?" in path or "#" in path:
             return f"{pair!r} is no PATH=TOPIC"
-        if not topic or len(topic) > _LONGEST_TOPIC or fitted(topic) != topic:
-            return f"{pair!r} names no topic of 1 to {_LONGEST_TOPIC} letters, digits, %, |, - and _"
+        if not topic or len(topic) > TOPIC_LENGTH or fitted(topic) != topic:
+            return f"{pair!r} names no topic of 1 to {TOPIC_LENGTH} letters, digits, %, |, - and _"
         if path in seen:
             return f"has {path} twice"
         seen.add(path)

@@ -1,6 +1,8 @@
 """Records as requests of HTTP."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
+from dataclasses import replace
 
 from connectors.http.requests import BODY, FORMATS, HEADER, IDENTITY
 from connectors.http.signatures import FORMS, FORMS_DOC
@@ -17,10 +19,11 @@ from connectors.http.texts import (
     url_problem,
     value_problem,
 )
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
-from rocketconnect_sdk.http import AUTH, REQUEST_TIMEOUT, TLS, NotLetIn, NotTrusted, Refused, login_is_known, login_problems
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.http import AUTH, REQUEST_TIMEOUT, TLS, NotLetIn, Refused, login_problems
 from rocketconnect_sdk.http.oauth import OAUTH, oauth_is_known, oauth_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.hosts import of_urls
@@ -189,18 +192,11 @@ def _connection(config: Config, context: TaskContext, seconds: float) -> Connect
     from connectors.http.connection import HttpConnection
     from connectors.http.requests import Shape
     from connectors.http.signatures import Signer
-    from rocketconnect_sdk.http import HttpClient, Login, login_of, tls_of
+    from rocketconnect_sdk.http import HttpClient, login_of, tls_of
     from rocketconnect_sdk.http.oauth import ClientCredentials
-    from rocketconnect_sdk.http.unsaid import Unsaid
 
-    login: Login = login_of(config)
+    login = login_of(config)
     headers = {"Content-Type": content_type(config)}
-    if name := config["api.key.header"]:
-        if (problem := value_problem(login.api_key)) is not None:
-            msg = f"api.key {problem}: look at where its text comes from"
-            raise PermanentError(msg)
-        headers[name] = login.api_key
-        login = Unsaid(api_key=login.api_key)
     for name, template in headers_of(config["headers"]).items():
         if not _is_made(template):
             headers[name] = template.source
@@ -294,28 +290,22 @@ def _name_problems(config: Config) -> Iterable[Problem]:
 
 
 def _server_problems(config: Config) -> Iterable[Problem]:
-    """Connects. A server that does not answer now may do so later, and the sink waits for it: a warning."""
-    if not login_is_known(config) or not oauth_is_known(config) or REFERENCE.search(config["url"]):
+    # What stands behind the server may be something that nobody may see.
+    shown = origin_and_path(config["url"])[0]
+    return (replace(each, value=shown) if each.key == "url" else each for each in _connection_problems(config))
+
+
+@preflight(away=("url", "Start the server, or correct the URL."), refused=("url", "Put it right."))
+def _connection_problems(config: Config) -> Iterable[Problem]:
+    if not oauth_is_known(config) or REFERENCE.search(config["url"]):
         return
     # What is wrong with these is told already.
     if [*login_problems(config), *oauth_problems(config), *_body_problems(config)]:
         return
-    shown = origin_and_path(config["url"])[0]
-    try:
-        connection = _connection(config, TaskContext(), min(_CHECK_SECONDS, config["request.timeout"]))
+    with closing(_connection(config, TaskContext(), min(_CHECK_SECONDS, config["request.timeout"]))) as connection:
         try:
             connection.ping()
-        finally:
-            connection.close()
-    except NotTrusted as error:
-        yield Problem("ssl.ca.location", config["ssl.ca.location"], str(error), "Name the certificates that it comes from.")
-    except SystemAway as error:
-        yield Problem("url", shown, str(error), "Start the server, or correct the URL.", is_warning=True)
-    except NotLetIn as error:
-        yield Problem("oauth.client.id", config["oauth.client.id"], str(error), "Correct who we are there.")
-    except Refused as error:
-        yield Problem("oauth.token.url", config["oauth.token.url"], str(error), "Correct what is asked for there.")
-    except PermanentError as error:
-        option = str(error).partition("=")[0]
-        key = option if option.startswith("ssl.") else "url"
-        yield Problem(key, str(config[key] or "") if key != "url" else shown, str(error), "Put it right.")
+        except NotLetIn as error:
+            yield Problem("oauth.client.id", config["oauth.client.id"], str(error), "Correct who we are there.")
+        except Refused as error:
+            yield Problem("oauth.token.url", config["oauth.token.url"], str(error), "Correct what is asked for there.")

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from connectors.http.marks import FORMS as MARKS
 from connectors.http.paging import CURSOR, FORMS, GO_ON, LAST, NONE, NUMBER, OFFSET, URL, split_url
 from connectors.http.paths import PATH_FIX, path_problem
+from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.cursors import POLL_INTERVAL, Connection, CursorSource, PageTooLarge, Stream
-from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
-from rocketconnect_sdk.http import AUTH, REQUEST_TIMEOUT, TLS, NotLetIn, NotTrusted, Refused, login_is_known, login_problems
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.http import AUTH, REQUEST_TIMEOUT, TLS, NotLetIn, login_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions.hosts import of_urls
@@ -201,7 +202,7 @@ def _service_of(config: Config, seconds: float, stopping: Event) -> "Service":
     from connectors.http.asking import Asking, Service
     from connectors.http.paging import Paging
     from connectors.http.paths import Path
-    from rocketconnect_sdk.http import HttpClient, Login, login_of, tls_of
+    from rocketconnect_sdk.http import HttpClient, login_of, tls_of
 
     form, is_incrementing = config["pages"], config["mode"] == _INCREMENTING
     paging = Paging(
@@ -226,18 +227,12 @@ def _service_of(config: Config, seconds: float, stopping: Event) -> "Service":
         [Path(key) for key in config["key.fields"]],
         config["requests.interval"],
     )
-    login = login_of(config)
     headers = {name: text.strip() for name, _, text in (pair.partition("=") for pair in config["headers"])}
-    shown = login
-    if config["api.key.header"] and login.api_key:
-        if not login.api_key.isascii() or not login.api_key.isprintable():
-            msg = "api.key has a character that no header has, such as the end of a line: look at where its text comes from"
-            raise PermanentError(msg)
-        headers[config["api.key.header"]] = login.api_key
-        shown = Login(login.user, login.password, login.token)
     server, _, _ = split_url(config["url"])
-    client = HttpClient([server], shown, tls_of(config), seconds=seconds, largest=config["response.bytes"], headers=headers)
-    return Service(client, asking, login, stopping)
+    client = HttpClient(
+        [server], login_of(config), tls_of(config), seconds=seconds, largest=config["response.bytes"], headers=headers
+    )
+    return Service(client, asking, stopping)
 
 
 def _mode_problems(config: Config) -> Iterable[Problem]:
@@ -276,27 +271,19 @@ def _page_problems(config: Config) -> Iterable[Problem]:
         yield Problem("page.size", config.raw["page.size"], "is not asked for", "Set page.size.parameter, such as to limit.")
 
 
+@preflight(away=("url", "Start the service, or correct the URL."), refused=("url", "Correct the URL and its parameters."))
 def _service_problems(config: Config) -> Iterable[Problem]:
-    """Asks for the first page. A service that does not answer now may do so later, and the source waits for it: a warning."""
+    """Asks for the first page."""
     from connectors.http.asking import NoItems
 
-    if not login_is_known(config) or any(not each.is_warning for each in (*_mode_problems(config), *_page_problems(config))):
+    if any(not each.is_warning for each in (*_mode_problems(config), *_page_problems(config))):
         return
-    url = config["url"]
-    try:
-        with closing(_service_of(config, min(_CHECK_SECONDS, config["request.timeout"]), Event())) as service:
+    with closing(_service_of(config, min(_CHECK_SECONDS, config["request.timeout"]), Event())) as service:
+        try:
             service.open("", None, None).page(None, config["page.size"])
-    except NoItems as error:
-        yield Problem("items", config["items"], str(error), "Correct items, or the URL.")
-    except NotTrusted as error:
-        yield Problem("ssl.ca.location", config["ssl.ca.location"], str(error), "Name the certificates that it comes from.")
-    except SystemAway as error:
-        yield Problem("url", url, str(error), "Start the service, or correct the URL.", is_warning=True)
-    except NotLetIn as error:
-        yield Problem("token" if config["token"] else "user", config["user"], str(error), "Correct who we are there.")
-    except Refused as error:
-        yield Problem("url", url, str(error), "Correct the URL and its parameters.")
-    except (PermanentError, PageTooLarge) as error:
-        option = str(error).partition("=")[0]
-        key = option if option.startswith("ssl.") else "url"
-        yield Problem(key, str(config[key]), str(error), "Put it right.")
+        except NoItems as error:
+            yield Problem("items", config["items"], str(error), "Correct items, or the URL.")
+        except NotLetIn as error:
+            yield Problem("token" if config["token"] else "user", config["user"], str(error), "Correct who we are there.")
+        except PageTooLarge as error:
+            yield Problem("url", config["url"], str(error), "Put it right.")

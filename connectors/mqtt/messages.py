@@ -6,12 +6,12 @@ from collections.abc import Callable
 from connectors.mqtt import packets
 from connectors.mqtt.packets import Publish
 from rocketconnect_sdk.changes.topics import fitted
+from rocketconnect_sdk.configuration.runtime_options import TOPIC_LENGTH
 from rocketconnect_sdk.queues import Received
 from rocketconnect_sdk.queues.values import rejected, too_large
 
 LEVELS = "${topic} stands for the topic of MQTT, ${1} for its first level, ${2} for its second one"
 _PLACE = re.compile(r"\$\{([^}]*)\}")
-_LONGEST_TOPIC = 127
 
 
 def levels_problem(template: str) -> str | None:
@@ -37,7 +37,7 @@ def from_levels(template: str, topic: str) -> str:
 
 def topic_of(template: str, topic: str, otherwise: str) -> str:
     """The topic of RocketMQ; what it takes in no name becomes _."""
-    name = fitted(from_levels(template, topic))[:_LONGEST_TOPIC]
+    name = fitted(from_levels(template, topic))[:TOPIC_LENGTH]
     return name or otherwise
 
 

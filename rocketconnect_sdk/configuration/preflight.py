@@ -37,7 +37,7 @@ def preflight(
                 named = error.option in config
                 later = not isinstance(error, PermanentError) and not named
                 key, fix = (error.option, "Put it right.") if named else away if later else refused
-                # As the user wrote it, which no secret is.
+                # Whoever tells it to people takes secrets out, as of all problems of checks.
                 yield Problem(key, config.raw.get(key, ""), str(error), fix, is_warning=later)
 
         return check

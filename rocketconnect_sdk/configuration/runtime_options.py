@@ -6,10 +6,10 @@ from rocketconnect_sdk.options import Kind, Option
 from rocketconnect_sdk.permissions import dead_letter_topics
 
 # The names that RocketMQ allows: TopicValidator and the client's Validators, version 5.5.
-_TOPIC_LENGTH = 127
+TOPIC_LENGTH = 127
 _GROUP_LENGTH = 120
 _CHARACTERS = "letters, digits, %, |, - and _"
-_TOPIC_FIX = f"Use 1 to {_TOPIC_LENGTH} {_CHARACTERS}, such as orders or orders-2024."
+_TOPIC_FIX = f"Use 1 to {TOPIC_LENGTH} {_CHARACTERS}, such as orders or orders-2024."
 
 
 def _name_problem(name: str, longest: int) -> str | None:
@@ -23,7 +23,7 @@ def _name_problem(name: str, longest: int) -> str | None:
 
 
 def _topic_problem(topic: str) -> str | None:
-    return _name_problem(topic, _TOPIC_LENGTH)
+    return _name_problem(topic, TOPIC_LENGTH)
 
 
 def _dead_letter_topic_problem(topic: str) -> str | None:
@@ -33,7 +33,7 @@ def _dead_letter_topic_problem(topic: str) -> str | None:
 
 
 def _topics_problem(topics: Sequence[str]) -> str | None:
-    wrong = [f"{topic[:_TOPIC_LENGTH]!r} {problem}" for topic in topics if (problem := _topic_problem(topic))]
+    wrong = [f"{topic[:TOPIC_LENGTH]!r} {problem}" for topic in topics if (problem := _topic_problem(topic))]
     return "; ".join(wrong) or (None if topics else "names no topic")
 
 
@@ -236,7 +236,7 @@ SINK = (
         required=True,
         aliases=("connect.topicnames",),
         check=_topics_problem,
-        fix=f"Name topics of 1 to {_TOPIC_LENGTH} {_CHARACTERS}, separated by commas: orders,payments.",
+        fix=f"Name topics of 1 to {TOPIC_LENGTH} {_CHARACTERS}, separated by commas: orders,payments.",
     ),
     *_TOPIC,
     Option(

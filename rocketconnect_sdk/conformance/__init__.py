@@ -3,7 +3,10 @@
 import pytest
 
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{suite}" for suite in ("source", "sink", "sink_case", "queue", "cursor", "converter", "transform"))
+    *(
+        f"{__name__}.{suite}"
+        for suite in ("source", "sink", "sink_case", "queue", "cursor", "listen", "documented", "converter", "transform")
+    )
 )
 
 from rocketconnect_sdk.conformance.converter import ConverterCase, ConverterSuite  # noqa: E402  # after the line that makes asserts speak

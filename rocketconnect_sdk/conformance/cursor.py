@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from rocketconnect_sdk.conformance.documented import check_documented
 from rocketconnect_sdk.conformance.kill import run_and_kill
 from rocketconnect_sdk.conformance.source import stored
 from rocketconnect_sdk.context import TaskContext
@@ -182,9 +183,7 @@ class CursorSuite:
 
     def test_its_options_are_documented(self, case: CursorCase) -> None:
         """Every option says what it is for, under a key that can be read, and check() finds nothing wrong with what works."""
-        for option in case.source.options:
-            assert option.doc.strip(), f"{option.key} has no doc"
-            assert option.key == option.key.lower(), f"{option.key} is not lower case"
+        check_documented(case.source.options)
         case.add(_texts(0, 1))
         assert list(case.source.check(case.parsed)) == []
 

@@ -17,6 +17,7 @@ from threading import Thread
 
 import pytest
 
+from rocketconnect_sdk.conformance.documented import check_documented
 from rocketconnect_sdk.conformance.kill import run_and_kill
 from rocketconnect_sdk.conformance.queue import Driver, QueueCase
 from rocketconnect_sdk.errors import SystemAway
@@ -97,9 +98,7 @@ class ListenSuite:
 
     def test_its_options_are_documented(self, case: ListenCase) -> None:
         """Every option says what it is for, under a key that can be read."""
-        for option in case.source.options:
-            assert option.doc.strip(), f"{option.key} has no doc"
-            assert option.key == option.key.lower(), f"{option.key} is not lower case"
+        check_documented(case.source.options)
         assert list(case.source.check(case.parsed)) == []
         assert not case.source.replayable(case.parsed)
 

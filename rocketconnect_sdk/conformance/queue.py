@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import pytest
 
+from rocketconnect_sdk.conformance.documented import check_documented
 from rocketconnect_sdk.conformance.kill import run_and_kill
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import SystemAway
@@ -184,9 +185,7 @@ class QueueSuite:
 
     def test_its_options_are_documented(self, case: QueueCase) -> None:
         """Every option says what it is for, under a key that can be read."""
-        for option in case.source.options:
-            assert option.doc.strip(), f"{option.key} has no doc"
-            assert option.key == option.key.lower(), f"{option.key} is not lower case"
+        check_documented(case.source.options)
         assert list(case.source.check(case.parsed)) == []
         assert not case.source.replayable(case.parsed)
 

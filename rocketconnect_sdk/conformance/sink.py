@@ -12,6 +12,7 @@ from functools import partial
 
 import pytest
 
+from rocketconnect_sdk.conformance.documented import check_documented
 from rocketconnect_sdk.conformance.kill import run_and_kill, said_before_death
 from rocketconnect_sdk.conformance.sink_case import QUEUES, SinkCase, Writer, expected, frame, seen, small_disk, writing
 from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, RetriableError, SystemAway
@@ -55,9 +56,7 @@ class SinkSuite:
 
     def test_its_options_are_documented(self, case: SinkCase) -> None:
         """Every option says what it is for, under a key that can be read."""
-        for option in case.sink.options:
-            assert option.doc.strip(), f"{option.key} has no doc"
-            assert option.key == option.key.lower(), f"{option.key} is not lower case"
+        check_documented(case.sink.options)
         assert (case.sink.__doc__ or "").strip(), "the class has no docstring, which is its summary"
 
     def test_it_accepts_its_configuration(self, case: SinkCase) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from rocketconnect_sdk.conformance.documented import check_documented
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.polled import batches_of
@@ -155,9 +156,7 @@ class SourceSuite:
 
     def test_its_options_are_documented(self, case: SourceCase) -> None:
         """Every option says what it is for, under a key that can be read."""
-        for option in case.source.options:
-            assert option.doc.strip(), f"{option.key} has no doc"
-            assert option.key == option.key.lower(), f"{option.key} is not lower case"
+        check_documented(case.source.options)
         assert (case.source.__doc__ or "").strip(), "the class has no docstring, which is its summary"
 
     def test_it_accepts_its_configuration(self, case: SourceCase) -> None:

@@ -5,11 +5,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from rocketconnect_sdk.changes import topics
 from rocketconnect_sdk.changes.message_keys import warnings_of_keyless
 from rocketconnect_sdk.changes.topics import Named
+from rocketconnect_sdk.configuration.runtime_options import TOPIC_LENGTH
 from rocketconnect_sdk.database_logs.capture import Capture
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.schema import Schema
-
-_LONGEST_TOPIC = 127
 
 
 def table_problems(
@@ -27,8 +26,8 @@ def table_problems(
         refused: Those without a key for which there is a problem already.
     """
     for each in tables:
-        if len(each.topic) > _LONGEST_TOPIC:
-            yield Problem("table.topic", each.topic, f"has more than {_LONGEST_TOPIC} characters", "Give a shorter format.")
+        if len(each.topic) > TOPIC_LENGTH:
+            yield Problem("table.topic", each.topic, f"has more than {TOPIC_LENGTH} characters", "Give a shorter format.")
     if shared := topics.shared_topic(tables):
         yield Problem("table.topic", shared[0], shared[1], topics.FIX)
     yield from capture.keys.problems({table: [field.name for field in schema.fields] for table, (schema, _) in columns.items()})

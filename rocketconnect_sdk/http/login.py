@@ -21,6 +21,7 @@ class Login:
         token: Of the scheme Bearer.
         api_key: Of the scheme ApiKey.
         names: Of the headers that have user and password, of servers that want them there.
+        key_header: The header that has the API key alone; empty: it is in Authorization.
     """
 
     user: str = ""
@@ -28,6 +29,7 @@ class Login:
     token: str = field(default="", repr=False)
     api_key: str = field(default="", repr=False)
     names: tuple[str, str] | None = None
+    key_header: str = ""
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -38,14 +40,16 @@ class Login:
         """
         if self.names:
             return {self.names[0]: _sent(self.user, "user"), self.names[1]: _sent(self.password, "password")}
+        if self.key_header and self.api_key:
+            return {self.key_header: _sent(self.api_key, "api.key", is_ascii=True)}
         return {"Authorization": header} if (header := self.header) else {}
 
     @property
     def header(self) -> str:
         """What the header Authorization has; empty: there is none. Raises as headers."""
-        if self.token or self.api_key:
+        if self.token or (self.api_key and not self.key_header):
             scheme, secret, option = ("Bearer", self.token, "token") if self.token else ("ApiKey", self.api_key, "api.key")
-            return f"{scheme} {_sent(secret, option, is_word=True)}"
+            return f"{scheme} {_sent(secret, option, is_ascii=True, is_word=True)}"
         return f"Basic {self._basic}" if self.user or self.password else ""
 
     @property
@@ -59,8 +63,8 @@ class Login:
         return text
 
 
-def _sent(text: str, option: str, *, is_word: bool = False) -> str:
-    if not text.isprintable() or text != text.strip() or (is_word and (not text.isascii() or " " in text)):
+def _sent(text: str, option: str, *, is_ascii: bool = False, is_word: bool = False) -> str:
+    if not text.isprintable() or text != text.strip() or (is_ascii and not text.isascii()) or (is_word and " " in text):
         msg = f"{option} has a character that no header has, such as the end of a line: look at where its text comes from"
         raise PermanentError(msg).naming(option)
     return text

@@ -52,8 +52,11 @@ def _urls_problem(urls: tuple[str, ...]) -> str | None:
 
 
 def login_of(config: Config) -> Login:
-    """Who we are, by the options AUTH."""
-    return Login(config["user"], config["password"] or "", config["token"] or "", config["api.key"] or "")
+    """Who we are, by the options AUTH, and by `api.key.header` where there is one."""
+    key_header = config["api.key.header"] if "api.key.header" in config else ""  # noqa: SIM401 - Config has no default of its own
+    return Login(
+        config["user"], config["password"] or "", config["token"] or "", config["api.key"] or "", key_header=str(key_header)
+    )
 
 
 def tls_of(config: Config) -> Tls:

@@ -19,6 +19,7 @@ from rocketconnect_sdk.converters.changes.envelopes import (
     names_in,
     number_in,
     object_of,
+    only,
     parted,
     text_in,
 )
@@ -61,13 +62,7 @@ class CanalConverter(Converter):
     def decode(self, data: bytes) -> tuple[object, Schema | None]:
         """The change of a message that has one."""
         records, schema = self.records(data)
-        if len(records) != 1:
-            msg = f"a message of {counted(records, 'change')} where one value is expected"
-            raise RecordError(msg)
-        value = records[0].value
-        if isinstance(value, RecordError):
-            raise value
-        return value, schema
+        return only(records), schema
 
     def records(self, data: bytes) -> tuple[Sequence[Decoded], Schema | None]:
         """See Converter."""

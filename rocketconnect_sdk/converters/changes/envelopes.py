@@ -10,6 +10,7 @@ from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, struct
 from rocketconnect_sdk.targets.envelopes import ENVELOPE
+from rocketconnect_sdk.wording.counts import counted
 
 Row = Mapping[str, Any]
 _JSON = Values(None)
@@ -115,6 +116,20 @@ def names_in(message: Mapping[str, Any], name: str) -> Sequence[str]:
     """A list of names in a message; empty: there is none."""
     found = message.get(name)
     return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else ()
+
+
+def only(records: Sequence[Decoded]) -> object:
+    """The value of the only record of a message.
+
+    Raises:
+        RecordError: there are others, or none; or it is bad.
+    """
+    if len(records) != 1:
+        msg = f"a message of {counted(records, 'change')} where one value is expected"
+        raise RecordError(msg)
+    if isinstance(records[0].value, RecordError):
+        raise records[0].value
+    return records[0].value
 
 
 def parted(change: Change, key: Sequence[str]) -> list[Change]:

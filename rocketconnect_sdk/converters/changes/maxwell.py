@@ -18,6 +18,7 @@ from rocketconnect_sdk.converters.changes.envelopes import (
     names_in,
     number_in,
     object_of,
+    only,
     parted,
     text_in,
 )
@@ -25,7 +26,6 @@ from rocketconnect_sdk.converters.json.forms import Decimals, Form
 from rocketconnect_sdk.converters.json.values import Values
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type
-from rocketconnect_sdk.wording.counts import counted
 
 _TOOL = "Maxwell"
 _OPERATIONS = {
@@ -51,10 +51,7 @@ class MaxwellConverter(Converter):
     def decode(self, data: bytes) -> tuple[object, Schema | None]:
         """The change of a message that has one."""
         records, schema = self.records(data)
-        if len(records) != 1:
-            msg = f"a message of {counted(records, 'change')} where one value is expected"
-            raise RecordError(msg)
-        return records[0].value, schema
+        return only(records), schema
 
     def records(self, data: bytes) -> tuple[Sequence[Decoded], Schema | None]:
         """See Converter: one, two where the row got another key, or none."""

@@ -257,23 +257,20 @@ def read_all(converter: Converter, messages: Sequence[Message], until: float) ->
 def _read_one(converter: Converter, message: Message) -> Read | None:
     body = bytes(message.batch.bodies[message.index])
     is_ours = PROPERTY in decode_properties(message.batch.raw_properties[message.index])
-    try:
-        if converter.several and not converter.records(body)[0]:
-            return None
-    except RecordError:
-        # What is wrong with it is told below.
-        pass
-    return replace(read_body(converter, body), is_ours=is_ours)
+    read = read_body(converter, body)
+    return None if read is None else replace(read, is_ours=is_ours)
 
 
-def read_body(converter: Converter, body: bytes) -> Read:
-    """What a converter makes of the bytes of a message; at least one."""
+def read_body(converter: Converter, body: bytes) -> Read | None:
+    """What a converter makes of the bytes of a message; at least one. None: there is no record in it."""
     try:
         if isinstance(converter, ArrowConverter):
             rows: Rows = unpack(body)
             return Read(body, schema=rows.schema, packed=rows.values)
         if converter.several:
             records, schema = converter.records(body)
+            if not records:
+                return None
             value = next((each.value for each in records if not isinstance(each.value, RecordError)), None)
         else:
             value, schema = converter.decode(body)

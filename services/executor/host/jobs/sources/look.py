@@ -69,7 +69,13 @@ def _look(plugin: Source, config: Config, endpoints: Endpoints, around: Around) 
     _, converter = converters_of(resolved)
     written = _written(plugin, resolved, converter)
     there = _there(converter, newest, began + READING)
-    found = compare(topic, there, written, around, [read_body(converter, body) for body in written.bodies if body])
+    found = compare(
+        topic,
+        there,
+        written,
+        around,
+        [read for body in written.bodies if body and (read := read_body(converter, body)) is not None],
+    )
     return [] if found is None else [found]
 
 

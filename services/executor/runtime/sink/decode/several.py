@@ -37,8 +37,8 @@ class SeveralDecoder(Decoder):
                 unread.add(index)
             for row, record in enumerate(records):
                 if isinstance(record.value, RecordError):
-                    alone = self._value.alone(batch.bodies[index], row)
-                    failures[len(rows)] = Failure.of_value(Stage.CONVERT, record.value, alone, self._value)
+                    # What is kept of it is made where its letter is: see Taken.bad_record.
+                    failures[len(rows)] = Failure.of_value(Stage.CONVERT, record.value, b"", self._value)
                 indexes.append(index)
                 rows.append(row)
                 found.append(record)

@@ -83,7 +83,7 @@ def whole_messages(made: Made, taken: Taken) -> Made:
 
 
 class Originals(Sequence[bytes]):
-    """Bytes that are made when somebody looks at them.
+    """Bytes that are made when somebody first looks at them.
 
     Args:
         make: Makes those at a place.
@@ -92,6 +92,7 @@ class Originals(Sequence[bytes]):
 
     def __init__(self, make: Callable[[int], bytes], count: int) -> None:
         self._make, self._count = make, count
+        self._made: dict[int, bytes] = {}
 
     def __len__(self) -> int:
         """How many there are."""
@@ -101,4 +102,6 @@ class Originals(Sequence[bytes]):
         """Those at a place."""
         if not 0 <= place < self._count:
             raise IndexError(place)
-        return self._make(place)
+        if place not in self._made:
+            self._made[place] = self._make(place)
+        return self._made[place]
