@@ -1,7 +1,8 @@
 """`make mutations`: breaks each invariant on purpose, in a copy, and sees a test fail.
 
-tests/mutations.toml says what is broken where, and which tests must notice. First those tests have to pass as things are; then each
-change is made alone. Exit code 1 when a test passes on broken code, or the text to change is no longer there.
+tests/mutations.toml says what is broken where, and which tests must notice. First those tests have to pass as things are, once
+for all changes that they are to notice; then each change is made alone. Exit code 1 when a test passes on broken code, or the text
+to change is no longer there.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import tempfile
 import time
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,6 +48,43 @@ def misplaced(mutation: Mutation) -> str:
     return "" if count == 1 else f"{mutation.file} has the text {count} times, not once: {mutation.old!r}"
 
 
+@dataclass(slots=True)
+class _Copy:
+    """The project in a folder of its own, with what its tests said while it was whole."""
+
+    root: Path
+    whole: dict[str, tuple[int, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        command = ["/usr/bin/env", "git", "ls-files", "-z"]
+        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+        for name in filter(None, listed.split("\0")):
+            target = self.root / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, target)
+
+    def notices(self, mutation: Mutation) -> bool:
+        """Make the change, run its tests, take it back; say whether one of them failed."""
+        path = self.root / mutation.file
+        text = path.read_text()
+        began = time.monotonic()
+        if mutation.tests not in self.whole:
+            self.whole[mutation.tests] = _test(self.root, mutation.tests)
+        healthy, said = self.whole[mutation.tests]
+        broken = 0
+        if healthy == 0:
+            path.write_text(text.replace(mutation.old, mutation.new))
+            try:
+                broken, said = _test(self.root, mutation.tests)
+            finally:
+                path.write_text(text)
+        noticed = healthy == 0 and broken == _SOME_FAILED
+        by = next((line.split(" ", 1)[1].split(" - ")[0] for line in said.splitlines() if line.startswith("FAILED")), "")
+        verdict = f"caught by {by}" if noticed else f"NOT CAUGHT (as it is: {healthy}, broken: {broken})\n{said[-2000:]}"
+        _tell(f"invariant {mutation.invariant}: {mutation.what}: {verdict} ({time.monotonic() - began:.0f} s)")
+        return noticed
+
+
 def main(argv: Sequence[str]) -> int:
     """Break, test, tell."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -58,9 +96,8 @@ def main(argv: Sequence[str]) -> int:
         sys.stderr.write("\n".join(wrong) + "\n")
         return 1
     with tempfile.TemporaryDirectory(prefix="rocketconnect-mutations-") as folder:
-        copy = Path(folder) / "copy"
-        _copy_to(copy)
-        missed = sum(not _noticed(copy, mutation) for mutation in mutations)
+        copy = _Copy(Path(folder) / "copy")
+        missed = sum(not copy.notices(mutation) for mutation in mutations)
     _tell(f"{len(mutations)} mutations, {missed} not noticed")
     return 1 if missed else 0
 
@@ -68,33 +105,6 @@ def main(argv: Sequence[str]) -> int:
 def _tell(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
-
-
-def _copy_to(copy: Path) -> None:
-    listed = subprocess.run(["/usr/bin/env", "git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for name in filter(None, listed.split("\0")):
-        target = copy / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, target)
-
-
-def _noticed(copy: Path, mutation: Mutation) -> bool:
-    path = copy / mutation.file
-    whole = path.read_text()
-    began = time.monotonic()
-    healthy, said = _test(copy, mutation.tests)
-    broken = 0
-    if healthy == 0:
-        path.write_text(whole.replace(mutation.old, mutation.new))
-        try:
-            broken, said = _test(copy, mutation.tests)
-        finally:
-            path.write_text(whole)
-    noticed = healthy == 0 and broken == _SOME_FAILED
-    by = next((line.split(" ", 1)[1].split(" - ")[0] for line in said.splitlines() if line.startswith("FAILED")), "")
-    verdict = f"caught by {by}" if noticed else f"NOT CAUGHT (as it is: {healthy}, broken: {broken})\n{said[-2000:]}"
-    _tell(f"invariant {mutation.invariant}: {mutation.what}: {verdict} ({time.monotonic() - began:.0f} s)")
-    return noticed
 
 
 def _test(copy: Path, tests: str) -> tuple[int, str]:
