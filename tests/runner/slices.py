@@ -55,7 +55,7 @@ class _Slice:
         costs = slow_costs.read(self._config.rootpath)
         chosen = portions.that_fit(
             slow,
-            {nodeid: cost.seconds for nodeid, cost in costs.items()},
+            {file: cost.each for file, cost in costs.items()},
             order.scope_of,
             key=self._config.getoption("slow_key"),
             seconds=max(0.0, self._seconds - _USED_BEFORE) * _MOST_OF_IT,

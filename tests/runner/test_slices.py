@@ -9,7 +9,7 @@ from tests.runner.spent import portions
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
 TESTS = [f"tests/test_{file}.py::test_{number}" for file in range(40) for number in range(5)]
-COSTS = {test: float(1 + number % 37) for number, test in enumerate(TESTS)}
+SECONDS = {f"tests/test_{file}.py": float(1 + file % 7 * 3) for file in range(40)}
 SOME = "import pytest\n\ndef test_fast():\n    pass\n" + "".join(
     f"\n@pytest.mark.slow\ndef test_slow_{number}():\n    pass\n" for number in range(4)
 )
@@ -21,7 +21,7 @@ def file_of(test: str) -> str:
 
 def chosen(key: str, *, seconds: float = 120, workers: int = 2, together: bool = False) -> set[str]:
     return portions.that_fit(
-        TESTS, COSTS, (lambda _test: "all") if together else file_of, key=key, seconds=seconds, workers=workers
+        TESTS, SECONDS, (lambda _test: "all") if together else file_of, key=key, seconds=seconds, workers=workers
     )
 
 
@@ -36,11 +36,11 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
 
 def test_what_is_chosen_fills_the_time_of_all_workers_and_no_more() -> None:
     for key in map(str, range(20)):
-        assert 200 < sum(COSTS[test] for test in chosen(key)) <= 240
+        assert 200 < sum(SECONDS[file_of(test)] for test in chosen(key)) <= 240
 
 
 def test_what_goes_to_one_worker_has_the_time_of_one() -> None:
-    assert 100 < sum(COSTS[test] for test in chosen("a", together=True)) <= 120
+    assert 100 < sum(SECONDS[file_of(test)] for test in chosen("a", together=True)) <= 120
 
 
 def test_another_commit_runs_other_tests_and_the_same_one_the_same() -> None:

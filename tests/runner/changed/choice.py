@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tests.runner.changed.graph import Graph
 from tests.runner.spent import budgets
-from tests.runner.spent.costs import Cost
+from tests.runner.spent.slow_costs import FileCost
 
 MOST_OF_ALL = 0.6
 """From this share of all test files on, the fast tier runs, and a part of the slow one."""
@@ -61,7 +61,7 @@ def told(choice: Choice, day: int) -> list[str]:
     return lines
 
 
-def cost(choice: Choice, tests_by_file: Mapping[str, int], given: Mapping[str, float], slow: Mapping[str, Cost]) -> str:
+def cost(choice: Choice, tests_by_file: Mapping[str, int], given: Mapping[str, float], slow: Mapping[str, FileCost]) -> str:
     """What it will take, from the budgets of the fast tests and what the slow ones took; files count by their numbers of tests."""
     chosen = set(tests_by_file if choice.is_nearly_all else choice.tests)
     of_folder, chosen_of = Counter[str](), Counter[str]()
@@ -71,7 +71,7 @@ def cost(choice: Choice, tests_by_file: Mapping[str, int], given: Mapping[str, f
         chosen_of[folder] += count if path in chosen else 0
     processor = sum(given[folder] * count / of_folder[folder] for folder, count in chosen_of.items() if folder in given and count)
     share = 1 / PARTS if choice.is_nearly_all else 1.0
-    slow_seconds = share * sum(each.seconds for nodeid, each in slow.items() if nodeid.partition("::")[0] in chosen)
+    slow_seconds = share * sum(each.seconds for file, each in slow.items() if file in chosen)
     fast = f"about {math.ceil(processor)} s of processor by the budgets of the fast tests"
     if not slow:
         return f"It takes {fast}; what the slow ones take was never recorded (tests/slow-costs.tsv)."

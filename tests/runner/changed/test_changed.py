@@ -9,7 +9,7 @@ import pytest
 from tests.runner.changed.__main__ import changes, declared, graph_of
 from tests.runner.changed.choice import Choice, choose, cost, told
 from tests.runner.changed.graph import Declared, Graph
-from tests.runner.spent.costs import Cost
+from tests.runner.spent.slow_costs import FileCost
 
 ROOT = Path(__file__).parents[3]
 ALL = {"test_a.py", "test_b.py"}
@@ -152,7 +152,7 @@ def test_the_cost_is_reckoned_by_the_number_of_tests_and_says_what_is_not_known(
     choice = Choice({"x": frozenset({"tests/a/test_a.py"})}, all_tests=3)
     counts, given = {"tests/a/test_a.py": 3, "tests/a/test_b.py": 1}, {"tests/a": 40.0}
     assert cost(choice, counts, given, {}).startswith("It takes about 30 s of processor by the budgets of the fast tests; what")
-    slow = {"tests/a/test_a.py::test_slow": Cost(90, 5, slow=True), "tests/b/test_b.py::test_slow": Cost(500, 5, slow=True)}
+    slow = {"tests/a/test_a.py": FileCost(90, 5, 1), "tests/b/test_b.py": FileCost(500, 5, 1)}
     assert cost(choice, counts, given, slow).endswith("and 90 s of slow ones; with two workers some 1 min.")
 
 

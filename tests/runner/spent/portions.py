@@ -6,30 +6,30 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
 UNKNOWN_SECONDS = 5.0
-"""What a test counts of which no cost is known."""
+"""What a test counts of whose file no cost is known."""
 _MOST_SECONDS_TOGETHER = 60.0
 
 
 def that_fit(
     tests: Sequence[str],
-    seconds_of: Mapping[str, float],
+    seconds_in: Mapping[str, float],
     scope_of: Callable[[str], str],
     *,
     key: str,
     seconds: float,
     workers: int,
 ) -> set[str]:
-    """Tests drawn by the key that so many workers run within these seconds.
+    """Tests drawn by the key that so many workers run within these seconds, when one of a file takes what `seconds_in` says.
 
     Tests of one scope run one after the other in one worker. Neighbours in a file are drawn together, up to a minute of them:
     what a file sets up is paid once.
     """
-    drawn = _together(tests, seconds_of)
+    drawn = _together(tests, seconds_in)
     random.Random(key).shuffle(drawn)
     chosen: set[str] = set()
     loads: dict[str, float] = defaultdict(float)
     for group in drawn:
-        scope, cost = scope_of(group[0]), sum(_cost(each, seconds_of) for each in group)
+        scope, cost = scope_of(group[0]), sum(_cost(each, seconds_in) for each in group)
         if _span([*(load for name, load in loads.items() if name != scope), loads[scope] + cost], workers) <= seconds:
             loads[scope] += cost
             chosen.update(group)
@@ -41,11 +41,11 @@ def of_the_day(tests: Sequence[str], day: int, parts: int) -> set[str]:
     return {each for each in tests if zlib.crc32(_file(each).encode()) % parts == day % parts}
 
 
-def _together(tests: Sequence[str], seconds_of: Mapping[str, float]) -> list[list[str]]:
+def _together(tests: Sequence[str], seconds_in: Mapping[str, float]) -> list[list[str]]:
     groups: list[list[str]] = []
     spent = 0.0
     for test in tests:
-        cost = _cost(test, seconds_of)
+        cost = _cost(test, seconds_in)
         if not groups or _file(groups[-1][0]) != _file(test) or spent + cost > _MOST_SECONDS_TOGETHER:
             groups.append([])
             spent = 0.0
@@ -62,8 +62,8 @@ def _span(loads: Sequence[float], workers: int) -> float:
     return max(busy)
 
 
-def _cost(test: str, seconds_of: Mapping[str, float]) -> float:
-    return seconds_of.get(test, UNKNOWN_SECONDS)
+def _cost(test: str, seconds_in: Mapping[str, float]) -> float:
+    return seconds_in.get(_file(test), UNKNOWN_SECONDS)
 
 
 def _file(test: str) -> str:

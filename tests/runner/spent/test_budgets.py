@@ -93,4 +93,18 @@ def test_each_budget_is_of_a_folder_that_is_there_and_each_test_has_one() -> Non
 
 
 def test_each_cost_of_a_slow_test_is_of_a_file_that_is_there() -> None:
-    assert {path for nodeid in slow_costs.read(ROOT) if not (ROOT / (path := nodeid.partition("::")[0])).exists()} == set()
+    assert {file for file in slow_costs.read(ROOT) if not (ROOT / file).exists()} == set()
+
+
+def test_the_slow_tests_of_a_file_are_one_line_and_are_read_as_they_were_written(tmp_path: Path) -> None:
+    tests = {
+        "tests/test_a.py::a": Cost(1, 2, slow=True),
+        "tests/test_a.py::b": Cost(3, 4, slow=True),
+        "tests/test_b.py::c": Cost(9, 9),
+    }
+    known = slow_costs.by_file(tests)
+    assert known == {"tests/test_a.py": slow_costs.FileCost(4, 6, 2)}
+    assert known["tests/test_a.py"].each == 2
+    (tmp_path / "tests").mkdir()
+    (tmp_path / slow_costs.FILE).write_text(slow_costs.written(known))
+    assert slow_costs.read(tmp_path) == known
