@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from threading import Event, Lock
+from threading import Event
 from zlib import crc32
 
 from connectors.http.requests import Address, Shape
@@ -13,8 +13,6 @@ from connectors.http.signatures import Signer
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.http.answers import Answer, problem_of
 from rocketconnect_sdk.http.client import HttpClient
-from rocketconnect_sdk.http.login import Login
-from rocketconnect_sdk.http.oauth import ClientCredentials
 from rocketconnect_sdk.writes import Connection, Op, Operation
 
 _TRIES = 5
@@ -60,9 +58,7 @@ class HttpConnection(Connection):
         shape: What requests look like.
         most_bytes: The size of one with several records.
         stopping: Ends a wait for a busy server.
-        login: Its secrets are hidden in what the server says.
         signer: Signs bodies; None: nobody does.
-        credentials: Has the token of OAuth; None: there is none.
         refuses: A record with which the server fails each time (500) is refused; otherwise it is tried for ever.
     """
 
@@ -73,26 +69,19 @@ class HttpConnection(Connection):
         most_bytes: int,
         stopping: Event,
         *,
-        login: Login,
         signer: Signer | None = None,
-        credentials: ClientCredentials | None = None,
         refuses: bool = False,
     ) -> None:
         self._clients = clients
         self._shape = shape
         self._bytes = most_bytes
         self._stopping = stopping
-        self._login = login
         self._signer = signer
-        self._credentials = credentials
-        self._token_lock = Lock()
         self._refuses = refuses
         self._threads = ThreadPoolExecutor(len(clients)) if len(clients) > 1 else None
 
     def ping(self) -> None:
         """See Connection. Whatever it answers, it is there."""
-        if self._credentials is not None:
-            self._credentials.token()
         self._clients[0].ask("HEAD", "/")
 
     def fits(self, operations: Sequence[Operation]) -> int:
@@ -122,8 +111,6 @@ class HttpConnection(Connection):
             self._threads.shutdown()
         for client in self._clients:
             client.close()
-        if self._credentials is not None:
-            self._credentials.close()
 
     def _write(self, lane: int, all_of_them: Sequence[Operation], places: Sequence[int], refused: dict[int, str]) -> None:
         """Sends some of the operations, in their order."""
@@ -181,7 +168,7 @@ class HttpConnection(Connection):
     def _insisted(self, request: _Request, body: bytes) -> Answer:
         """An answer of a server that is not busy."""
         for turn in range(1, _TRIES + 1):
-            answer = self._asked(request, body)
+            answer = self._ask(request, body)
             if not answer.is_busy:
                 return answer
             problem = self._problem(answer)
@@ -193,23 +180,11 @@ class HttpConnection(Connection):
                 raise problem
         raise AssertionError
 
-    def _asked(self, request: _Request, body: bytes) -> Answer:
-        answer = self._ask(request, body)
-        if answer.status == 401 and self._credentials is not None:
-            # A token may end before its time.
-            with self._token_lock:
-                self._credentials.forget()
-            answer = self._ask(request, body)
-        return answer
-
     def _ask(self, request: _Request, body: bytes) -> Answer:
         address = request.address
         headers = {**self._shape.headers, **address.headers, **self._shape.identities(request.operations)}
         if self._signer is not None:
             headers[self._signer.header] = self._signer.sign(body, time.time())
-        if self._credentials is not None:
-            with self._token_lock:
-                headers["Authorization"] = f"Bearer {self._credentials.token()}"
         client = self._clients[request.lane]
         return send(lambda: client.ask(address.method, address.path, body, headers=headers, parameters=address.parameters))
 
@@ -222,5 +197,4 @@ class HttpConnection(Connection):
         return problem_of(answer, self._clients[0].place, self._hidden(answer.said()), datetime.now(UTC))
 
     def _hidden(self, text: str) -> str:
-        text = self._login.hidden(text)
-        return text if self._credentials is None else self._credentials.hidden(text)
+        return self._clients[0].hidden(text)

@@ -193,9 +193,9 @@ def _connection(config: Config, context: TaskContext, seconds: float) -> Connect
     from connectors.http.requests import Shape
     from connectors.http.signatures import Signer
     from rocketconnect_sdk.http import HttpClient, login_of, tls_of
-    from rocketconnect_sdk.http.oauth import ClientCredentials
+    from rocketconnect_sdk.http.oauth import tokens_of
 
-    login = login_of(config)
+    login, tokens = login_of(config), tokens_of(config, seconds)
     headers = {"Content-Type": content_type(config)}
     for name, template in headers_of(config["headers"]).items():
         if not _is_made(template):
@@ -204,7 +204,7 @@ def _connection(config: Config, context: TaskContext, seconds: float) -> Connect
     signs = config["hmac.secret"]
     form = config["hmac.form"]
     return HttpConnection(
-        [HttpClient([origin], login, tls_of(config), seconds=seconds) for _ in range(config["request.parallel"])],
+        [HttpClient([origin], login, tls_of(config), tokens=tokens, seconds=seconds) for _ in range(config["request.parallel"])],
         Shape(
             config["method"],
             config["request.format"],
@@ -216,9 +216,7 @@ def _connection(config: Config, context: TaskContext, seconds: float) -> Connect
         ),
         config["request.bytes"],
         context.stopping,
-        login=login,
         signer=Signer([signs], form, config["hmac.header"] or FORMS[form]) if signs else None,
-        credentials=ClientCredentials(config, seconds) if config["oauth.token.url"] else None,
         refuses=config["server.error"] == "refuse",
     )
 

@@ -202,8 +202,9 @@ class HttpClient:
     ) -> Answer:
         if self._tokens is None:
             return self._one(method, url, body, headers, parameters)
-        answer = self._one(method, url, body, {**headers, **self._tokens.headers}, parameters)
-        if answer.status in _ENDED and self._tokens.renew():
+        shown = self._tokens.headers
+        answer = self._one(method, url, body, {**headers, **shown}, parameters)
+        if answer.status in _ENDED and self._tokens.renew(shown):
             answer = self._one(method, url, body, {**headers, **self._tokens.headers}, parameters)
         return answer
 

@@ -77,8 +77,8 @@ class Ending(Protocol):
     def headers(self) -> Mapping[str, str]:
         """See Login. May ask for it."""
 
-    def renew(self) -> bool:
-        """Forgets it, since it was refused. False: it was a new one, and the next would be refused as well."""
+    def renew(self, refused: Mapping[str, str]) -> bool:
+        """Forgets it, since these headers with it were refused. False: it was a new one, and the next would be refused as well."""
 
     def hidden(self, text: str) -> str:
         """See Login."""

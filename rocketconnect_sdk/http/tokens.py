@@ -1,17 +1,22 @@
-"""Tokens of OAuth2, which a server gives to a client for its secret and which end."""
+"""Tokens that a server of OAuth 2 gives to a client for its secret, and which end (client credentials, RFC 6749, 4.4)."""
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
-from urllib.parse import urlencode
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any
+from urllib.parse import quote_plus, urlencode
 
-from rocketconnect_sdk.http.answers import Refused
+from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.http.answers import Refused, problem_of
 from rocketconnect_sdk.http.client import HttpClient
 from rocketconnect_sdk.http.login import Login, Tls
 
-_FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-_BEFORE = 0.1
-"""Of its time: so long before its end a token is not used any more."""
+_HEADERS = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+_BEFORE = 30.0
+"""So many seconds before its end a token is not used any more, or a quarter of its time where that is less."""
 
 
 class NoToken(Refused):
@@ -19,65 +24,107 @@ class NoToken(Refused):
 
 
 class Tokens:
-    """The token of a client, asked for where there is none, or where it ends (the grant client_credentials). For one thread.
+    """The token of a client, asked for where there is none, or where it ends. Any number of threads and clients share it.
 
     Args:
         url: Where tokens are given.
         client: Who we are.
         secret: Of the client.
         scope: What the token is for; empty: what the server says.
+        parameters: What else the server wants to know.
+        is_basic: We say who we are in a header (Basic), and not in the body.
         tls: Whom we trust.
         seconds: The time of an answer.
+        clock: Seconds that only grow.
     """
 
     def __init__(
-        self, url: str, client: str, secret: str, scope: str = "", *, tls: Tls | None = None, seconds: float = 30.0
+        self,
+        url: str,
+        client: str,
+        secret: str,
+        scope: str = "",
+        *,
+        parameters: Mapping[str, str] | None = None,
+        is_basic: bool = False,
+        tls: Tls | None = None,
+        seconds: float = 30.0,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._url = url
-        form = {"grant_type": "client_credentials", "client_id": client, "client_secret": secret, "scope": scope}
+        form = {"grant_type": "client_credentials", "scope": scope, **(parameters or {})}
+        # Each is encoded before, by RFC 6749, 2.3.1.
+        self._login = Login(quote_plus(client), quote_plus(secret)) if is_basic else Login()
+        if not is_basic:
+            form |= {"client_id": client, "client_secret": secret}
         self._form = urlencode({name: text for name, text in form.items() if text}).encode()
         self._secret = secret
         self._tls = tls
         self._seconds = seconds
+        self._clock = clock
         self._token = ""
         self._ends = 0.0
         self._is_new = False
+        self._lock = Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is of this process does not travel."""
+        return {name: each for name, each in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        """See __getstate__."""
+        self.__dict__.update(state)
+        self._lock = Lock()
 
     @property
     def headers(self) -> Mapping[str, str]:
         """What says in a request who we are.
 
         Raises:
-            SystemAway: the server does not answer, or can't do it now.
+            SystemAway: the server does not answer, can't do it now, or answers what is no token.
             NoToken: it gives none.
+            PermanentError: what it gives can't be shown.
         """
-        self._is_new = not self._token or time.monotonic() >= self._ends
-        if self._is_new:
-            self._token = self._given()
-        return Login(token=self._token).headers
+        with self._lock:
+            self._is_new = not self._token or self._clock() >= self._ends
+            if self._is_new:
+                self._token = self._given()
+            return Login(token=self._token).headers
 
-    def renew(self) -> bool:
+    def renew(self, refused: Mapping[str, str]) -> bool:
         """See Ending."""
-        if self._is_new:
-            return False
-        self._token = ""
-        return True
+        with self._lock:
+            if refused == Login(token=self._token).headers:
+                if self._is_new:
+                    return False
+                self._token = ""
+            return True
 
     def hidden(self, text: str) -> str:
         """See Ending."""
-        return Login(password=self._secret, token=self._token).hidden(text)
+        return Login(password=self._secret, token=self._token).hidden(self._login.hidden(text))
 
     def _given(self) -> str:
-        with closing(HttpClient([self._url], Login(), self._tls, seconds=self._seconds)) as http:
-            answer = http.ask("POST", self._url, self._form, headers=_FORM)
-            if answer.is_busy:
-                raise http.problem(answer)
+        self._token = ""
+        with closing(HttpClient([self._url], self._login, self._tls, seconds=self._seconds)) as http:
+            answer = http.ask("POST", self._url, self._form, headers=_HEADERS)
+        said = self.hidden(answer.said())
+        if answer.is_busy:
+            raise problem_of(answer, self._url, said, datetime.now(UTC))
+        if not answer.is_good:
+            raise NoToken(self._url, answer, said)
         try:
-            found = answer.json() if answer.is_good else {}
-            token, seconds = str(found["access_token"]), float(found.get("expires_in") or "inf")
-        except (ValueError, KeyError, TypeError, AttributeError):
-            # What is no token may be one all the same, in a form of its own.
-            said = "what is no token" if answer.is_good else self.hidden(answer.said())
-            raise NoToken(self._url, answer, said) from None
-        self._ends = time.monotonic() + seconds * (1 - _BEFORE)
+            told = answer.json()
+            token, kind, seconds = told["access_token"], told.get("token_type", "bearer"), told.get("expires_in")
+            seconds = math.inf if seconds is None else float(seconds)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            token = kind = None
+        if not (token and isinstance(token, str) and isinstance(kind, str)):
+            # It may be a page of what stands before the server. It is not repeated: it may be a token, in a form of its own.
+            msg = f"{self._url} answers {answer.status} with what is no token of OAuth 2"
+            raise SystemAway(msg)
+        if kind.lower() != "bearer" or not token.isascii() or not token.isprintable() or " " in token:
+            msg = f"{self._url} gives a token that can't be shown in a header (Bearer): its type is {kind[:40]}"
+            raise PermanentError(msg)
+        self._ends = self._clock() + seconds - min(_BEFORE, seconds / 4)
         return token

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.http import HttpClient, NotLetIn, NoToken, Tokens
 
 SECRET = "s3cr3t-of-mine"
@@ -101,9 +101,11 @@ def test_a_new_token_that_is_refused_is_not_asked_for_again(server: Giving) -> N
             NoToken,
             r"401: invalid_client: what \*\*\*",
         ),
-        ((200, {"access": 1}), NoToken, "200: what is no token"),
-        ((200, ["a"]), NoToken, "200: what is no token"),
-        ((200, {"access_token": "a", "expires_in": "soon"}), NoToken, "200: what is no token"),
+        ((200, {"access": 1}), SystemAway, "200 with what is no token"),
+        ((200, ["a"]), SystemAway, "200 with what is no token"),
+        ((200, {"access_token": "a", "expires_in": "soon"}), SystemAway, "200 with what is no token"),
+        ((200, {"access_token": "a\n"}), PermanentError, "can't be shown in a header"),
+        ((200, {"access_token": "a", "token_type": "mac"}), PermanentError, "its type is mac"),
         ((503, {}), SystemAway, "answers 503"),
     ],
 )
