@@ -33,7 +33,7 @@ from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.questions import Question
 from services.executor.contract.spans import Span
-from services.executor.contract.task import Outcome, State
+from services.executor.contract.task import Outcome, State, TaskSpec
 
 LINE_LIMIT = 64 << 20
 """Bytes of the longest line: a plan of 1,000 tasks with long lists of files is below it."""
@@ -68,18 +68,8 @@ class StartTask(msgspec.Struct, tag=True, frozen=True):
     """Start a task."""
 
     run: int
-    kind: Literal["SOURCE", "SINK", "DIRECT"]
-    connector: str
-    connector_uid: str
-    revision: int
-    generation: int
-    task: int
-    epoch: int
-    tasks: int
-    config: dict[str, str]
-    task_config: dict[str, str]
+    spec: TaskSpec
     paused: bool
-    settled: bool = False
 
 
 class DirectTask(msgspec.Struct, tag=True, frozen=True):

@@ -1,13 +1,8 @@
 """A run of a task: what it is given, what it says of itself, how it ends."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Kind(Enum):

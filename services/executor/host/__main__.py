@@ -92,7 +92,7 @@ def _carry_out(order: Order, line: Line, tasks: Tasks, levels: HostLevels) -> No
         case Renew():
             tasks.lease.renew(order.until)
         case StartTask():
-            levels.runs(order.connector)
+            levels.runs(order.spec.connector)
             tasks.start(order)
         case LogLevels():
             levels.set(order)

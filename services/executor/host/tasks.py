@@ -11,7 +11,7 @@ from rocketconnect_kit.clock import boot_seconds
 from services.executor.contract.endpoints import Endpoints
 from services.executor.contract.messages import DirectTask, Exit, Pulse, SignalAnswered, SignalTask, StartTask, TaskEnded
 from services.executor.contract.metrics import DriverUse
-from services.executor.contract.task import Kind, Outcome, TaskSpec
+from services.executor.contract.task import Outcome
 from services.executor.host.line import Line
 from services.executor.host.output import flush_output
 from services.executor.host.reporter import TaskReporter, shown
@@ -61,7 +61,7 @@ class Tasks:
             run.control.pause()
         with self._lock:
             self._running[order.run] = run
-        name = f"{order.connector}/{order.task}"
+        name = f"{order.spec.connector}/{order.spec.task}"
         threading.Thread(target=self._run, args=(run, self._endpoints), name=name, daemon=True).start()
 
     def direct(self, order: DirectTask) -> None:
@@ -94,7 +94,7 @@ class Tasks:
         if run is None:
             return answer("", ENDED)
         try:
-            problems = problems_of(run.order.config, order.name, order.arguments)
+            problems = problems_of(run.order.spec.config, order.name, order.arguments)
         except Exception as error:  # whatever is wrong with the plugin, the one who asks has to hear of it
             return answer("", f"{type(error).__name__}: {error}")
         if problems:
@@ -103,7 +103,7 @@ class Tasks:
 
     def _run(self, run: "_Run", endpoints: Endpoints) -> None:
         try:
-            outcome = run_task(run.spec, run.control, self.lease, run.reporter, endpoints, spark=self.driver)
+            outcome = run_task(run.order.spec, run.control, self.lease, run.reporter, endpoints, spark=self.driver)
         except BaseException:
             # The last frame of the thread: whatever it is, also a SystemExit, the executor must hear of it.
             outcome = Outcome(clean=False, failed=True, error=f"a defect of the executor's runtime: {traceback.format_exc()}")
@@ -160,20 +160,3 @@ class _Run:
     control: TaskControl
     reporter: TaskReporter
     over: threading.Event = dataclasses.field(default_factory=threading.Event)
-
-    @property
-    def spec(self) -> TaskSpec:
-        order = self.order
-        return TaskSpec(
-            kind=Kind[order.kind],
-            connector=order.connector,
-            connector_uid=order.connector_uid,
-            revision=order.revision,
-            generation=order.generation,
-            task=order.task,
-            epoch=order.epoch,
-            tasks=order.tasks,
-            config=order.config,
-            task_config=order.task_config,
-            settled=order.settled,
-        )

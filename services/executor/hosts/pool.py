@@ -28,7 +28,7 @@ from services.executor.contract.messages import (
     TaskPulse,
 )
 from services.executor.contract.metrics import TaskMetrics
-from services.executor.contract.task import Outcome, State
+from services.executor.contract.task import Kind, Outcome, State, TaskSpec
 from services.executor.hosts.fresh import FreshHosts
 from services.executor.hosts.placement import NATIVE, PLAIN, Profile, profile_name, profile_of
 from services.executor.hosts.process import HostProcess
@@ -375,10 +375,8 @@ class HostPool:
 
 
 def _start_order(run: int, assigned: Assigned) -> StartTask:
-    kind: Mapping[str, Literal["SOURCE", "SINK", "DIRECT"]] = {"SOURCE": "SOURCE", "SINK": "SINK", "DIRECT": "DIRECT"}
-    return StartTask(
-        run=run,
-        kind=kind[assigned.type],
+    spec = TaskSpec(
+        kind=Kind[assigned.type],
         connector=assigned.connector,
         connector_uid=assigned.key.connector_uid,
         revision=assigned.revision,
@@ -386,11 +384,11 @@ def _start_order(run: int, assigned: Assigned) -> StartTask:
         task=assigned.key.task,
         epoch=assigned.epoch,
         tasks=int(assigned.task_config.get("tasks", "1")),
-        config=dict(assigned.config),
-        task_config=dict(assigned.task_config),
-        paused=assigned.paused,
+        config=assigned.config,
+        task_config=assigned.task_config,
         settled=assigned.settled,
     )
+    return StartTask(run, spec, assigned.paused)
 
 
 def _name(assigned: Assigned) -> str:
