@@ -353,13 +353,17 @@ def _check_exposure(rest: topology.Rest) -> None:
     if (rest.tls_cert is None) != (rest.tls_key is None):
         msg = "--tls-cert and --tls-key go together: give both or none"
         raise StartFailed(msg)
-    if rest.insecure or is_loopback(rest.host):
+    if is_loopback(rest.host):
         return
-    missing = [] if rest.tokens_files else ["nobody is asked who it is: give --tokens-file"]
-    missing += [] if rest.tls_cert else ["what is said can be read on the way, tokens too: give --tls-cert and --tls-key"]
+    open_to_all = [] if rest.tokens_files else ["nobody is asked who it is: give --tokens-file"]
+    open_to_all += [] if rest.tls_cert else ["what is said can be read on the way, tokens too: give --tls-cert and --tls-key"]
+    missing = []
+    if open_to_all and not rest.insecure:
+        missing.append(f"{'; and '.join(open_to_all)}; or give --insecure on a trusted network")
+    if unnamed := topology.unnamed(os.environ):
+        missing.append(f"what connectors may read and write here is not said: {unnamed}")
     if missing:
-        why = "; and ".join(missing)
-        msg = f"--host {rest.host} lets in others than this machine, and {why}; or give --insecure on a trusted network"
+        msg = f"--host {rest.host} lets in others than this machine, and {'. And '.join(missing)}"
         raise StartFailed(msg)
 
 

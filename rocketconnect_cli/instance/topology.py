@@ -1,5 +1,6 @@
 """What `rocketconnect up` runs: the services, their ports and their environments. Pure: nothing is started here."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +26,12 @@ BROKER_SECONDS = 20.0
 NAME_SERVER_SECONDS = 10.0
 
 
+KEPT = (
+    *("access", "lock", "logs", "ports.json", "prometheus", "rocketmq"),
+    *(f"{store}.db{end}" for store in STORES for end in ("", "-journal", "-shm", "-wal")),
+)
+"""What is the instance's own in its data directory. Users keep files there as well."""
+
 SPARK_WARM = "ROCKETCONNECT_SPARK_WARM"
 """Whether executors keep a Spark driver ready."""
 
@@ -38,6 +45,21 @@ UNLESS_TOLD = {
 }
 """What executors are told unless the environment tells them: on an instance of their own users may do what their account may, and
 the first sink starts fast."""
+
+
+TO_BE_NAMED = {
+    READ_ROOTS: "folders beneath which connectors may read files",
+    WRITE_ROOTS: "folders beneath which they may write files",
+    "ROCKETCONNECT_SECRET_FOLDERS": "folders whose files ${file:..} may stand for",
+    "ROCKETCONNECT_SECRET_VARIABLES": "variables that ${env:..} may stand for",
+}
+"""What is not taken for granted where others than this machine may call, with what it is."""
+
+
+def unnamed(environment: Mapping[str, str]) -> str:
+    """What these variables have to say, and don't, where others may call, for people; empty: all is said."""
+    missing = [f"{name} ({what})" for name, what in TO_BE_NAMED.items() if name not in environment]
+    return f"set {', '.join(missing)}; an empty one allows none" if missing else ""
 
 
 def files_said(environment: Mapping[str, str]) -> str:
@@ -76,6 +98,11 @@ class Rest:
     def scheme(self) -> str:
         """Of its URLs."""
         return "http" if self.tls_cert is None else "https"
+
+    def own_files(self, data: Path) -> str:
+        """What no connector reads or writes, whatever it may do otherwise: what is kept there, who may call, and the key."""
+        keys = [] if self.tls_key is None else [self.tls_key]
+        return os.pathsep.join(map(str, [*(data / name for name in KEPT), *self.tokens_files, *keys]))
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -192,16 +219,19 @@ def services(
             own["ROCKETCONNECT_METRICS_PORT"] = str(own_metrics)
         return Service(name or kind, kind, port, {**common, **(extra or {}), "ROCKETCONNECT_PORT": str(port), **own})
 
-    spark = str(spark_classes or "")
-    drain = str(EXECUTOR_SECONDS)
     told = rest or Rest()
+    executor = {
+        "drain_seconds": str(EXECUTOR_SECONDS),
+        "spark_classes": str(spark_classes or ""),
+        "own_files": told.own_files(data),
+    }
     gateway = service("gateway", ports.rest, host=told.host, await_executor="true")
     # The exporter speaks to all services in one way, and they are in the clear.
     asked = f"{told.reachable}:{ports.rest}" if told.tls_cert is None else ""
     return [
         *(service(kind, ports.stores[kind]) for kind in STORES),
         *(
-            service("executor", port, f"executor-{number}", worker_id=f"worker-{number}", drain_seconds=drain, spark_classes=spark)
+            service("executor", port, f"executor-{number}", worker_id=f"worker-{number}", **executor)
             for number, port in enumerate(ports.executors, 1)
         ),
         replace(gateway, environment={**gateway.environment, **told.environment}),

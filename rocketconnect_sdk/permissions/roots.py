@@ -23,6 +23,9 @@ READ_ROOTS = "ROCKETCONNECT_READ_ROOTS"
 WRITE_ROOTS = "ROCKETCONNECT_WRITE_ROOTS"
 """Folders beneath which connectors may write, separated by colons."""
 
+OWN_FILES = "ROCKETCONNECT_OWN_FILES"
+"""Files and folders of this product itself, which no connector reads or writes, separated by colons."""
+
 _NEVER = ("/proc", "/sys")
 """What the kernel tells of processes and devices is beneath no folder, whatever is named."""
 
@@ -45,20 +48,26 @@ class Roots:
     Attributes:
         access: Which of both.
         folders: Absolute paths; None: no executor limits this process.
+        own: What of them belongs to this product itself: neither is it, nor is anything beneath it.
     """
 
     access: Access
     folders: tuple[str, ...] | None
+    own: tuple[str, ...] = ()
 
     def problem(self, path: str | Path) -> str | None:
         """Why a path (or a pattern: up to its first special character) is not allowed; None: it is. Does not tell what is there."""
-        if self.folders is None or "\0" in str(path) or self._root_of(os.path.realpath(path)) is not None:
+        if self.folders is None or "\0" in str(path) or self._root_of(real := os.path.realpath(path)) is not None:
             return None
+        if self._is_own(real):
+            return f"belongs to RocketConnect itself, so no connector may {self.access.value} it"
         where = f"the folders of its {self._flag} are {', '.join(self.folders)}" if self.folders else f"its {self._flag} names none"
         return f"is not where this executor lets connectors {self.access.value} files: {where}"
 
     def fix(self, path: str | Path) -> str:
         """What to do about it."""
+        if self._is_own(os.path.realpath(path)):
+            return "Name a file elsewhere."
         return (
             f"Start the executor with {self._flag} (or {self._variable}), a list of folders with {Path(path).parent} or one above "
             "it, or name a file beneath one that is there."
@@ -150,9 +159,12 @@ class Roots:
         return READ_ROOTS if self.access is Access.READ else WRITE_ROOTS
 
     def _root_of(self, real: str) -> str | None:
-        if any(_is_beneath(real, never) for never in _NEVER):
+        if any(_is_beneath(real, never) for never in _NEVER) or self._is_own(real):
             return None
         return next((root for root in map(os.path.realpath, self.folders or ()) if _is_beneath(real, root)), None)
+
+    def _is_own(self, real: str) -> bool:
+        return any(_is_beneath(real, os.path.realpath(own)) for own in self.own)
 
     def _moved(self, path: str | Path) -> OutsideRoots:
         return OutsideRoots(f"{path}: a symbolic link on the way was changed while it was opened, so nothing was opened")
@@ -160,12 +172,12 @@ class Roots:
 
 def reading(environment: Mapping[str, str] = os.environ) -> Roots:
     """Where connectors of this process may read."""
-    return _roots(Access.READ, environment.get(READ_ROOTS))
+    return _roots(Access.READ, environment.get(READ_ROOTS), own_files(environment))
 
 
 def writing(environment: Mapping[str, str] = os.environ) -> Roots:
     """Where connectors of this process may write."""
-    return _roots(Access.WRITE, environment.get(WRITE_ROOTS))
+    return _roots(Access.WRITE, environment.get(WRITE_ROOTS), own_files(environment))
 
 
 def roots(access: Access) -> Roots:
@@ -173,10 +185,17 @@ def roots(access: Access) -> Roots:
     return reading() if access is Access.READ else writing()
 
 
-def _roots(access: Access, text: str | None) -> Roots:
-    if text is None:
-        return Roots(access, None)
-    return Roots(access, tuple(part.strip() for part in text.split(os.pathsep) if part.strip()))
+def own_files(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What belongs to this product itself, as a process was told with these variables."""
+    return _paths(environment.get(OWN_FILES, ""))
+
+
+def _roots(access: Access, text: str | None, own: tuple[str, ...]) -> Roots:
+    return Roots(access, None) if text is None else Roots(access, _paths(text), own)
+
+
+def _paths(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(os.pathsep) if part.strip())
 
 
 def _is_beneath(path: str, folder: str) -> bool:

@@ -27,7 +27,7 @@ from rocketconnect_kit.settings import load
 from rocketconnect_sdk.permissions.dead_letter_topics import DEAD_LETTER_TOPICS
 from rocketconnect_sdk.permissions.hosts import CONNECTOR_HOSTS
 from rocketconnect_sdk.permissions.quotas import QUOTAS
-from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS
+from rocketconnect_sdk.permissions.roots import OWN_FILES, READ_ROOTS, WRITE_ROOTS
 from rocketconnect_sdk.permissions.spark_profiles import PROFILES, memory_size
 from services.executor.contract.endpoints import Endpoints, RocketMQAccess
 from services.executor.contract.messages import LogLevels
@@ -108,6 +108,7 @@ class _Executor:
             FOLDERS: settings.secret_folders,
             READ_ROOTS: settings.read_roots,
             WRITE_ROOTS: settings.write_roots,
+            OWN_FILES: settings.told_of_own_files(),
             CONNECTOR_HOSTS: settings.connector_hosts,
             QUOTAS: settings.quotas,
             PROFILES: settings.spark_profiles,

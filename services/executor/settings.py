@@ -1,5 +1,6 @@
 """What the executor can be told."""
 
+import os
 import re
 import socket
 import tempfile
@@ -111,6 +112,12 @@ class ExecutorSettings(RocketMQSettings):
     keystore_names: str = setting("*", "secrets of the keystore that connectors may name as ${keystore:NAME}: NAME,PREFIX*")
     read_roots: str = setting("", "folders beneath which connectors may read files: /a:/b; none: nowhere", check=folders)
     write_roots: str = setting("", "folders beneath which connectors may write files: /a:/b; none: nowhere", check=folders)
+    own_files: str = setting(
+        "",
+        "files and folders that connectors never read or write, wherever those folders are: /a:/b; files of its tokens and keys "
+        "are among them unsaid",
+        check=folders,
+    )
     connector_hosts: str = setting(
         EVERYWHERE,
         "hosts that connectors may speak to: NAME,*.NAME,ADDRESS,RANGE,NAME:PORT; *: all, but where clouds tell a machine its "
@@ -186,6 +193,13 @@ class ExecutorSettings(RocketMQSettings):
             yield "--lineage-url is given, and OpenLineage's client is not installed: pip install 'rocketconnect[openlineage]'"
         token_file = str(self.vault_token_file or "")
         yield from vault_conflicts(self.vault_address, token_file, self.vault_mounts, self.vault_paths)
+
+    def told_of_own_files(self) -> str:
+        """Return what belongs to this product itself, as hosts are told of it; see rocketconnect_sdk.permissions.roots."""
+        secret = (self.token_file, self.tls_key, self.rocketmq_tls_key, self.keystore_keys, self.vault_token_file)
+        callers = [Path(part.strip()) for part in self.tokens_files.split(",") if part.strip()]
+        paths = [path for path in (*secret, self.lineage_token_file, *callers) if path is not None]
+        return os.pathsep.join([*filter(None, [self.own_files]), *(str(path.absolute()) for path in paths)])
 
     def told_of_keystore(self) -> dict[str, str]:
         """Return what hosts are told of the keystore, as variables; see services.executor.secrets.keystore_access."""

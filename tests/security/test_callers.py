@@ -18,7 +18,10 @@ pytestmark = pytest.mark.e2e
 CURVE = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1"
 
 
-def test_up_listens_beyond_this_machine_only_where_it_asks_who_calls_in_secret(tmp_path: Path) -> None:
+def test_up_listens_beyond_this_machine_only_where_it_asks_who_calls_in_secret_and_knows_what_they_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ROCKETCONNECT_READ_ROOTS", raising=False)
     words = ["up", "--data", str(tmp_path / "data"), "--host", "0.0.0.0"]
     told = said(*words, fails=True)
     assert (
@@ -26,6 +29,7 @@ def test_up_listens_beyond_this_machine_only_where_it_asks_who_calls_in_secret(t
         in told
     )
     assert "give --tls-cert and --tls-key; or give --insecure on a trusted network" in told
+    assert "And what connectors may read and write here is not said: set ROCKETCONNECT_READ_ROOTS (folders beneath which" in told
     assert "--tls-cert and --tls-key go together" in said(*words, "--tls-cert", __file__, fails=True)
 
 
@@ -51,6 +55,10 @@ def test_an_instance_with_tokens_and_tls_answers_who_shows_one_and_trusts_it(tmp
             assert "file_source" in said("--token", token, "--cacert", str(cert), *asked)
             assert "CERTIFICATE_VERIFY_FAILED" in said("--token", token, *asked, fails=True)
             assert "who asks is not known" in said("--cacert", str(cert), *asked, fails=True)
+            assert {path.name for path in (tmp_path / "data").iterdir()} <= set(topology.KEPT)
+            own = ["connector", "validate", "-s", "connector.class=file_source", "-s", "topic=t", "-s", f"filename={callers}"]
+            refused = said("--token", token, "--cacert", str(cert), *own, "--url", rest, fails=True)
+            assert "belongs to RocketConnect itself, so no connector may read it" in " ".join(refused.split())
             logs = [path.read_text(errors="replace") for path in (tmp_path / "data" / "logs").glob("*.log")]
             assert not any(token in log for log in logs)
         finally:

@@ -18,7 +18,7 @@ from rocketconnect_cli.instance import topology
 from rocketconnect_sdk.files import AppendedFile, Owner
 from rocketconnect_sdk.permissions import beneath
 from rocketconnect_sdk.permissions import roots as roots_module
-from rocketconnect_sdk.permissions.roots import READ_ROOTS, WRITE_ROOTS, Access, OutsideRoots, Roots, reading, writing
+from rocketconnect_sdk.permissions.roots import OWN_FILES, READ_ROOTS, WRITE_ROOTS, Access, OutsideRoots, Roots, reading, writing
 from services.executor.settings import ExecutorSettings
 
 Start = Callable[..., Any]
@@ -231,6 +231,67 @@ def test_nothing_is_allowed_by_default_and_an_instance_of_one_user_says_what_is(
     assert defaults["read_roots"] == defaults["write_roots"] == ""
     assert "all that your account may" in topology.files_said({})
     assert topology.files_said({READ_ROOTS: "/in", WRITE_ROOTS: ""}) == "connectors read beneath /in, and write beneath nothing"
+
+
+def test_what_is_the_products_own_is_out_of_reach_wherever_the_folders_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data, callers = tmp_path / "data", tmp_path / "callers"
+    data.mkdir()
+    callers.write_text(CANARY)
+    (data / "config.db").write_text(CANARY)
+    (tmp_path / "link").symlink_to(data)
+    (tmp_path / "mine").write_text("mine")
+    for name, value in {READ_ROOTS: "/", WRITE_ROOTS: "/", OWN_FILES: f"{data}{os.pathsep}{callers}"}.items():
+        monkeypatch.setenv(name, value)
+    for path in (callers, data, data / "config.db", data / "new", tmp_path / "link" / "config.db", data / ".." / "callers"):
+        for given, flags in ((reading(), os.O_RDONLY), (writing(), os.O_WRONLY | os.O_APPEND | os.O_CREAT)):
+            assert given.problem(path) == f"belongs to RocketConnect itself, so no connector may {given.access.value} it"
+            assert given.fix(path) == "Name a file elsewhere."
+            with pytest.raises(OutsideRoots, match="belongs to RocketConnect itself"):
+                given.open(path, flags)
+    assert reading().problem(tmp_path / "mine") is writing().problem(tmp_path / "data2") is None
+    assert sorted(path.name for path in data.iterdir()) == ["config.db"]
+
+
+def test_an_executor_tells_its_hosts_of_all_its_tokens_and_keys(tmp_path: Path) -> None:
+    named = {name: tmp_path / name for name in ("token_file", "vault_token_file", "lineage_token_file")}
+    for path in named.values():
+        path.write_text("t")
+    callers = tmp_path / "callers"
+    callers.write_text("")
+    settings = ExecutorSettings(
+        name_server="127.0.0.1:9876",
+        config_address="127.0.0.1:1",
+        position_address="127.0.0.1:2",
+        state_address="127.0.0.1:3",
+        cluster_address="127.0.0.1:4",
+        token_file=named["token_file"],
+        vault_token_file=named["vault_token_file"],
+        lineage_token_file=named["lineage_token_file"],
+        vault_address="https://vault:8200",
+        vault_paths="secret/a",
+        tokens_files=str(callers),
+        own_files="/d",
+    )
+    told = settings.told_of_own_files().split(os.pathsep)
+    assert set(told) == {"/d", str(callers), *map(str, named.values())}
+
+
+def test_an_instance_keeps_connectors_out_of_what_it_keeps_itself() -> None:
+    ports = topology.Ports(1, 2, {"config": 3, "position": 4, "state": 5, "cluster": 6}, (7,))
+    rest = topology.Rest("0.0.0.0", [Path("/etc/callers")], Path("/etc/rest.pem"), Path("/etc/rest.key"))
+    services = topology.services(ports, data=Path("/d"), name_server="n:1", rest=rest)
+    (told,) = (each.environment["ROCKETCONNECT_OWN_FILES"] for each in services if each.kind == "executor")
+    assert told.endswith(":/etc/callers:/etc/rest.key")
+    assert {"/d/access", "/d/config.db", "/d/position.db-wal", "/d/rocketmq"} < set(told.split(":"))
+
+
+def test_where_others_may_call_nothing_is_taken_for_granted() -> None:
+    missing = topology.unnamed({READ_ROOTS: "", "ROCKETCONNECT_SECRET_FOLDERS": "/etc/secrets"})
+    assert missing == (
+        "set ROCKETCONNECT_WRITE_ROOTS (folders beneath which they may write files), "
+        "ROCKETCONNECT_SECRET_VARIABLES (variables that ${env:..} may stand for); an empty one allows none"
+    )
+    assert topology.unnamed(dict.fromkeys(topology.TO_BE_NAMED, "")) == ""
 
 
 def test_a_second_name_of_a_file_is_made_beneath_the_folders_alone_and_replaces_nothing(inside: Path, outside: Path) -> None:

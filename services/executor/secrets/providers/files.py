@@ -5,10 +5,9 @@ import stat
 from collections.abc import Iterable, Mapping
 
 from rocketconnect_sdk.configuration.references import FILE, parts
+from rocketconnect_sdk.permissions.roots import own_files
 from services.executor.environment import FOLDERS, folders
-from services.executor.secrets.keystore_access import KEYS, OWN_TOKEN
 from services.executor.secrets.providers.provider import Unresolved
-from services.executor.secrets.vault_access import TOKEN_FILE
 
 _NEVER = ("/proc", "/sys", "/dev")
 """What the kernel tells of processes and devices is in no folder of secrets, whatever is allowed."""
@@ -24,8 +23,7 @@ class Files:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._folders = folders(environment.get(FOLDERS, ""))
         # What opens the other places is a secret of the executor's own.
-        keys = [os.path.realpath(environment[name]) for name in (TOKEN_FILE, OWN_TOKEN, KEYS) if environment.get(name)]
-        self._never = (*_NEVER, *keys)
+        self._never = (*_NEVER, *map(os.path.realpath, own_files(environment)))
 
     def look_up(self, name: str) -> str:
         """See Provider."""

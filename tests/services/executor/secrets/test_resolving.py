@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from rocketconnect_sdk.errors import ConfigError, SystemAway
 from rocketconnect_sdk.options import Config, Option, parse
+from rocketconnect_sdk.permissions.roots import OWN_FILES
 from services.executor.environment import FOLDERS, VARIABLES
 from services.executor.secrets.resolving import Redactor, hide, resolve, resolve_known, resolve_values, unread
-from services.executor.secrets.vault_access import TOKEN_FILE
 from tests.services.executor.secrets.providers.answering import answering, told
 
 ANY = {VARIABLES: "*", FOLDERS: "/"}
@@ -130,12 +130,12 @@ def test_a_file_is_read_only_in_a_folder_that_the_operator_allows_wherever_links
     assert "lets no connector read" in refusal(f"${{file:{inside / 'file'}:key}}", {})
 
 
-def test_the_token_for_vault_is_no_file_of_secrets_wherever_it_is(tmp_path: Path) -> None:
+def test_what_is_the_executors_own_is_no_file_of_secrets_wherever_it_is(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("key=the-token")
     (tmp_path / "link").symlink_to(tmp_path / "token")
     assert resolve(config(url="x", password=f"${{file:{tmp_path}/link:key}}"), ANY)["password"] == "the-token"
     for path in (tmp_path / "token", tmp_path / "link"):
-        assert "lets no connector read" in refusal(f"${{file:{path}:key}}", {**ANY, TOKEN_FILE: str(tmp_path / "link")})
+        assert "lets no connector read" in refusal(f"${{file:{path}:key}}", {**ANY, OWN_FILES: str(tmp_path / "link")})
 
 
 def test_while_vault_can_not_tell_what_is_looked_up_is_away_and_what_is_checked_stays_a_reference(tmp_path: Path) -> None:
