@@ -12,6 +12,7 @@ import faulthandler
 import os
 import signal
 import sys
+import threading
 from collections.abc import Generator
 from types import FrameType
 
@@ -52,7 +53,12 @@ class _Guard:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if hasattr(session.config, "workerinput"):
-            faulthandler.dump_traceback_later(self._seconds, file=self._stderr, exit=True)
+            # It may wait for others that still have tests, as long as they like: what has its limit is its end.
+            threading.Thread(target=self._end_in_time, daemon=True).start()
+
+    def _end_in_time(self) -> None:
+        threading.main_thread().join()
+        faulthandler.dump_traceback_later(self._seconds, file=self._stderr, exit=True)
 
     def _guarded(self, item: pytest.Item, step: str) -> Generator[None, object, object]:
         def interrupt(number: int, frame: FrameType | None) -> None:

@@ -55,6 +55,23 @@ def test_the_process_of_a_test_that_can_not_be_interrupted_ends_and_the_test_is_
     assert "1 passed" in result.stdout.str()
 
 
+def test_a_worker_that_is_done_waits_for_the_others_as_long_as_they_need(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        test_short=PASSES, test_long="import time\n" + "".join(f"def test_{n}(): time.sleep(0.7)\n" for n in range(3))
+    )
+    result = project.runpytest_subprocess("-p", "xdist", "-n2", "--dist", "loadfile")
+    result.assert_outcomes(passed=4)
+    assert "Timeout" not in result.stderr.str()
+
+
+def test_a_worker_that_does_not_end_is_ended_and_shows_where(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        PASSES + "import threading\ndef test_leaves_a_thread():\n    threading.Thread(target=threading.Event().wait).start()\n"
+    )
+    result = project.runpytest_subprocess("-p", "xdist", "-n1", timeout=60)
+    result.stderr.fnmatch_lines(["Timeout*", "*in wait"])
+
+
 def test_a_limit_of_zero_is_none(project: pytest.Pytester) -> None:
     project.makepyfile("import time\ndef test_takes_its_time():\n    time.sleep(1.5)\n")
     assert project.runpytest_subprocess("--hang-limit", "0").ret == pytest.ExitCode.OK

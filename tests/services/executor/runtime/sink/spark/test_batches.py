@@ -56,12 +56,14 @@ import gc
 from types import SimpleNamespace
 import pyarrow as pa
 from py4j.java_gateway import JavaObject
+from services.executor.contract.metrics import TaskMetrics
 from services.executor.runtime.sink.spark.engines import DataFrameEngine
 from services.executor.runtime.sink.spark.session import make_session
+from services.executor.runtime.sink.spark.steps import Steps
 gc.set_threshold(1_000_000)
 session = make_session({"spark.master": "local[2]"})
 task = SimpleNamespace(rows_as=None, write=lambda frame, commit: frame.toArrow())
-engine = DataFrameEngine(task, session, "test", ["value"])
+engine = DataFrameEngine(task, session, "test", ["value"], Steps(TaskMetrics()))
 for rows in (10, 20_000, 70_000):
     kept = []
     for _ in range(8):
