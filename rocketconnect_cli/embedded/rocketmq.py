@@ -4,13 +4,14 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from rocketconnect_cli.embedded import java_agent, ports, probe, settings
+from rocketconnect_cli.embedded.class_archive import java_options
 from rocketconnect_cli.embedded.data_directory import DataDirectory
 from rocketconnect_cli.embedded.errors import StartFailed
 from rocketconnect_cli.embedded.java_agent import JavaAgent
@@ -63,13 +64,15 @@ class EmbeddedRocketMQ:
         system_properties: Mapping[str, str] | None = None,
         name_server_heap: str = "256m",
         broker_heap: str = "1g",
+        broker_options: Sequence[str] = (),
         agent: JavaAgent | None = None,
     ) -> None:
         """Touch nothing yet. Port 0 means a free one; no `jars`: the user's cache, filled first when it is empty.
 
         Promised ports are left to others, who need not listen yet.
         `broker_settings` are RocketMQ's own (its broker.conf), `system_properties` Java's for both processes
-        (RocketMQ's TLS is set by them); both win over those of settings.py. The agent is for those that its ports name.
+        (RocketMQ's TLS is set by them); both win over those of settings.py. `broker_options` are further ones of Java for the
+        broker. The agent is for those that its ports name.
         """
         self._directory = DataDirectory(data_dir.absolute())
         self._wanted_name_server_port = name_server_port
@@ -80,6 +83,7 @@ class EmbeddedRocketMQ:
         self._system_properties = dict(system_properties or {})
         self._name_server_heap = name_server_heap
         self._broker_heap = broker_heap
+        self._broker_options = tuple(broker_options)
         self._agent = agent
         self._prepared: _Prepared | None = None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -159,7 +163,8 @@ class EmbeddedRocketMQ:
 
         It may be started together with the name server, for which it waits a while.
         """
-        java = self._java(BROKER, settings.broker_flags(self._broker_heap), settings.BROKER_MAIN)
+        flags = [*settings.broker_flags(self._broker_heap), *self._broker_options]
+        java = self._java(BROKER, flags, settings.BROKER_MAIN)
         # A broker that can't reach it at its start registers only after 10 s.
         return tethered(java, once_listening=self._known.name_server_port)
 
@@ -267,9 +272,11 @@ class EmbeddedRocketMQ:
         temporary.mkdir(exist_ok=True)
         system = {"user.home": str(home), "java.io.tmpdir": str(temporary), **settings.SYSTEM_PROPERTIES, **self._system_properties}
         properties = [f"-D{key}={value}" for key, value in system.items()]
-        class_path = ["-cp", f"{self._known.jars}/*"]
+        # By their names: what Java has archived of their classes is of jars in this order.
+        class_path = ["-cp", os.pathsep.join(map(str, sorted(self._known.jars.glob("*.jar"))))]
         agent = self._agent.flags(name, self.data_dir / _OF_AGENT) if self._agent is not None else []
-        return [str(self._known.java), *flags, *agent, *properties, *class_path, main, "-c", f"{home}.conf"]
+        archived = java_options(self._known.java, self._known.jars)
+        return [str(self._known.java), *archived, *flags, *agent, *properties, *class_path, main, "-c", f"{home}.conf"]
 
     def _spawn(self, name: str, command: list[str]) -> None:
         with self._directory.log_file(name).open("wb") as log:
