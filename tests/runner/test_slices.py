@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.runner.spent import portions
+from tests.runner.spent import portions, slow_costs
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
@@ -65,6 +65,13 @@ def test_a_slice_has_slow_tests_alone(project: pytest.Pytester, words: tuple[str
     project.makepyfile(SOME)
     result = project.runpytest_subprocess("--slow-slice", "100", *words)
     result.assert_outcomes(passed=4, deselected=0 if words else 1)
+
+
+def test_files_that_were_never_run_whole_are_left_out(project: pytest.Pytester) -> None:
+    project.makepyfile(test_known=SOME, test_unknown=SOME)
+    project.mkdir("tests")
+    (project.path / slow_costs.FILE).write_text(slow_costs.written({"test_known.py": slow_costs.FileCost(1, 1, 4)}))
+    project.runpytest_subprocess("--slow-slice", "100").assert_outcomes(passed=4, deselected=6)
 
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n2")], ids=["one process", "side by side"])

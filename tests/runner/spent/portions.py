@@ -38,7 +38,12 @@ def that_fit(
 
 def of_the_day(tests: Sequence[str], day: int, parts: int) -> set[str]:
     """One part of the files of these tests; each day another, until all had their turn."""
-    return {each for each in tests if zlib.crc32(_file(each).encode()) % parts == day % parts}
+    return {each for each in tests if zlib.crc32(file_of(each).encode()) % parts == day % parts}
+
+
+def file_of(test: str) -> str:
+    """The file of a test, by its name."""
+    return test.partition("::")[0]
 
 
 def _together(tests: Sequence[str], seconds_in: Mapping[str, float]) -> list[list[str]]:
@@ -46,7 +51,7 @@ def _together(tests: Sequence[str], seconds_in: Mapping[str, float]) -> list[lis
     spent = 0.0
     for test in tests:
         cost = _cost(test, seconds_in)
-        if not groups or _file(groups[-1][0]) != _file(test) or spent + cost > _MOST_SECONDS_TOGETHER:
+        if not groups or file_of(groups[-1][0]) != file_of(test) or spent + cost > _MOST_SECONDS_TOGETHER:
             groups.append([])
             spent = 0.0
         groups[-1].append(test)
@@ -63,8 +68,4 @@ def _span(loads: Sequence[float], workers: int) -> float:
 
 
 def _cost(test: str, seconds_in: Mapping[str, float]) -> float:
-    return seconds_in.get(_file(test), UNKNOWN_SECONDS)
-
-
-def _file(test: str) -> str:
-    return test.partition("::")[0]
+    return seconds_in.get(file_of(test), UNKNOWN_SECONDS)
