@@ -1,9 +1,9 @@
 """`--slow-slice SECONDS`: of the slow tests those that fit into this time; `--slow-part DAY/PARTS`: one part of them.
 
-What is chosen for a time is chosen by `--slow-key`, which is the commit in CI, so each commit runs other slow tests, and again the
-same ones. It is reckoned from what they cost when they last ran (tests/slow-costs.tsv); those of other files were never run whole, and
-are left out. Costs differ, so there is a deadline, too: from the start of the run SECONDS, after which no test begins. One that has
-begun goes on, up to `--hang-limit`.
+What is chosen for a time is chosen by `--slow-key`, which is the commit in CI, so each commit runs other slow tests, and again
+the same ones. It is reckoned from what they cost when they last ran (tests/slow-costs.tsv); those of other files were never run
+whole, and are left out. Costs differ, so there is a deadline, too: from the start of the run SECONDS, after which no test
+begins. One that has begun goes on, up to `--hang-limit`.
 
 Tests that are not slow stay with `--slow-part`, and are left out with `--slow-slice`.
 """
