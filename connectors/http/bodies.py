@@ -75,6 +75,11 @@ class Bodies(ABC):
     def look(self, request: Request) -> None:  # noqa: B027  # many take what comes
         """Looks at a request whose body has not come yet. Raises NotTaken: it has none that can be read."""
 
+    def asked(self, request: Request) -> Response | None:
+        """The answer to a sender that asks first (OPTIONS); None: nobody of this kind asks so."""
+        del request
+        return None
+
     @abstractmethod
     def read(self, request: Request) -> Rows:
         """What the body has. Raises NotTaken: it can't be read."""

@@ -106,6 +106,8 @@ class Hooks(Receiver):
     def look(self, request: Request) -> None:
         """See Receiver."""
         self._topic(request.path)
+        if request.method == "OPTIONS" and (answer := self._bodies.asked(request)) is not None:
+            raise NotTaken(answer)
         if request.method == "OPTIONS" and self._keeper.allowed(request.headers.get("origin", "")):
             asked = request.headers.get("access-control-request-headers", "")
             told = {"Access-Control-Allow-Methods": ", ".join(METHODS), "Access-Control-Max-Age": "86400"}

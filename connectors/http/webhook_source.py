@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 from connectors.http.bodies import FORMS as BODIES
 from connectors.http.bodies import KEY_FORM, Bodies, PlainBodies, key_problem
+from connectors.http.event_bodies import EventBodies
 from connectors.http.hooks import Doorkeeper, Hooks, login_of, paths_problem
 from connectors.http.signatures import FORMS, FORMS_DOC, Signer
 from connectors.http.texts import name_problem
@@ -37,9 +38,10 @@ class WebhookSource(ListenSource):
         Option(
             "value.format",
             "What a body is. form: fields of a form, as an object. otlp: spans, data points and log records of OpenTelemetry, at "
-            "paths that end with /v1/traces, /v1/metrics and /v1/logs. prometheus: what Prometheus sends by remote_write.",
+            "paths that end with /v1/traces, /v1/metrics and /v1/logs. prometheus: what Prometheus sends by remote_write. "
+            "cloudevents: events of CloudEvents.",
             default="json",
-            choices=(*BODIES, "otlp", "prometheus"),
+            choices=(*BODIES, "cloudevents", "otlp", "prometheus"),
         ),
         Option(
             "records",
@@ -139,6 +141,8 @@ def _bodies(config: Config, most_bytes: int) -> Bodies:
         from connectors.telemetry.otlp import OtlpBodies
 
         return OtlpBodies(most_bytes)
+    if form == "cloudevents":
+        return EventBodies(most_bytes)
     if form == "prometheus":
         from connectors.telemetry.remote_write import RemoteWriteBodies
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.converters.registered import RegisteredConverter
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import find
@@ -130,7 +131,7 @@ def sent(
     target, chain = target_of(plugin, config), make(config.raw)
     held.callback(chain.close)
     for converter in (target.key, target.value):
-        if converter.by_topic:
+        if isinstance(converter, RegisteredConverter):
             msg = f"converter {converter.name} would register the schemas of its messages; there are some when the source runs"
             raise PermanentError(msg)
     count = 0
