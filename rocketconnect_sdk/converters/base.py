@@ -33,6 +33,7 @@ class Converter(ABC):
         by_topic: What it writes depends on the topic: the runtime calls `for_topic` before it encodes.
         several: A message may have several records, or none: the runtime calls `records` in the place of `decode`.
         reads_headers: What a message has is said by its headers, too: the runtime calls `records_of` in the place of `records`.
+        has_properties: Its messages have properties of their own: the runtime asks `properties_of` for them after it encoded.
         wants_columns: It writes many values of a table fastest when they are a Column (rocketconnect_sdk.columns.compact).
 
     Attributes:
@@ -46,6 +47,7 @@ class Converter(ABC):
     by_topic: ClassVar[bool] = False
     several: ClassVar[bool] = False
     reads_headers: ClassVar[bool] = False
+    has_properties: ClassVar[bool] = False
     wants_columns: ClassVar[bool] = False
 
     def __init__(self, config: Config, *, is_key: bool) -> None:
@@ -76,6 +78,11 @@ class Converter(ABC):
         Raises:
             RecordError: the value can't be written in this form.
         """
+
+    def properties_of(self, value: object, schema: Schema | None) -> Mapping[str, str]:
+        """The properties of the message of a value that encode has written, under their names there. None is an empty text."""
+        del value, schema
+        return {}
 
     @abstractmethod
     def decode(self, data: bytes) -> tuple[object, Schema | None]:

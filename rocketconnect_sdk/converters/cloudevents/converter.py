@@ -1,4 +1,4 @@
-"""CloudEvents 1.0, in JSON."""
+"""CloudEvents 1.0."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -7,6 +7,7 @@ import msgspec
 
 from rocketconnect_sdk.converters.base import Converter, Decoded
 from rocketconnect_sdk.converters.changes.envelopes import only
+from rocketconnect_sdk.converters.cloudevents.binary import OF_STRUCTURED, data_of, properties_of
 from rocketconnect_sdk.converters.cloudevents.events import (
     REQUIRED,
     Event,
@@ -61,8 +62,8 @@ def _attribute(name: str, doc: str, default: str) -> Option:
 class CloudEventsConverter(Converter):
     """CloudEvents 1.0: a record is an event, as an object with its attributes and its `data`.
 
-    Read are events in JSON, several of them in a message, and those whose attributes are properties of the message. Written is
-    JSON: records that are events as they are, and any other record as the data of one.
+    Read are events in JSON, several of them in a message, and those whose attributes are properties of the message. Written are
+    records that are events as they are, and any other record as the data of one.
     """
 
     name = "cloudevents"
@@ -70,7 +71,14 @@ class CloudEventsConverter(Converter):
     several = True
     by_topic = True
     reads_headers = True
+    has_properties = True
     options = (
+        Option(
+            "mode",
+            "structured: a message is an event in JSON. binary: it is the data, and the attributes are properties of it (CE_id).",
+            default="structured",
+            choices=("structured", "binary"),
+        ),
         _attribute(
             "id",
             "The id of the event that a record becomes, of which there is one in its source: ${value.id}. Records that are events "
@@ -95,6 +103,7 @@ class CloudEventsConverter(Converter):
     def __init__(self, config: Config, *, is_key: bool) -> None:
         super().__init__(config, is_key=is_key)
         self._topic = ""
+        self._is_binary = config["mode"] == "binary"
         pairs = [pair.partition("=") for pair in config["extensions"]]
         named = {name: config[name] for name in ("id", "source", "type", "subject", "time", "dataschema")}
         made = {**named, **{name: text for name, _, text in pairs}}
@@ -122,31 +131,42 @@ class CloudEventsConverter(Converter):
         return _PLAIN.encode(found[row]) if isinstance(found, list) else data
 
     def encode(self, value: object, schema: Schema | None) -> bytes:
-        """An event in JSON."""
+        """An event in JSON, or its data."""
+        attributes, data = self._event(value, schema)
+        if not self._is_binary:
+            return msgspec.json.encode({**attributes, **data})
+        # What can't be a property makes a bad record now.
+        properties_of(attributes, data)
+        return data_of(attributes, data)
+
+    def properties_of(self, value: object, schema: Schema | None) -> Mapping[str, str]:
+        """See Converter."""
+        return properties_of(*self._event(value, schema)) if self._is_binary else OF_STRUCTURED
+
+    def _event(self, value: object, schema: Schema | None) -> tuple[Event, Event]:
+        """The attributes of an event, and its data as they are written."""
         if isinstance(value, Mapping) and value.keys() >= {*REQUIRED}:
             return _written(self._json(value, schema))
         if "id" not in self._attributes:
-            msg = (
-                f"the record is no event ({', '.join(REQUIRED)}), and nothing says its id: set value.converter.id=${{value.FIELD}}"
-            )
+            lacking = f"the record is no event ({', '.join(REQUIRED)}), and nothing says its id"
+            msg = f"{lacking}: set value.converter.id=${{value.FIELD}}"
             raise RecordError(msg)
         told = Told(self._topic, "", 0, None, value, {})
         event: Event = {"specversion": "1.0", **{name: each.text(told) for name, each in self._attributes.items()}}
         event["datacontenttype"] = _TYPES.get(type(value), "application/json")
-        with_names(checked(event))
         if isinstance(value, bytes):
-            return _PLAIN.encode({**event, "data_base64": base64.b64encode(value).decode()})
-        return msgspec.json.encode({**event, "data": msgspec.Raw(self._json(value, schema))})
+            return with_names(checked({**event, "data_base64": base64.b64encode(value).decode()})), {}
+        return with_names(checked(event)), {"data": msgspec.Raw(self._json(value, schema))}
 
     def _json(self, value: object, schema: Schema | None) -> bytes:
         return (_PLAIN if schema is None else Values(schema, _FORM)).encode(value)
 
 
-def _written(event: bytes) -> bytes:
+def _written(event: bytes) -> tuple[Event, Event]:
     """An event whose attributes are looked at, and whose data stay as they are written."""
     parts = msgspec.json.decode(event, type=dict[str, msgspec.Raw])
     data = {"data": parts.pop("data")} if "data" in parts else {}
     attributes = {name: value_of(bytes(part)) for name, part in parts.items()}
     # What a row may have is null where an event has nothing.
     kept = with_names(checked({**attributes, **dict.fromkeys(data)}))
-    return msgspec.json.encode({**kept, **data})
+    return {name: each for name, each in kept.items() if name != "data"}, data

@@ -164,3 +164,33 @@ def test_options_name_what_a_value_has() -> None:
         with pytest.raises(ConfigError) as told:
             made(**{name: text})
         assert told.value.problems[0].key == name
+
+
+@pytest.mark.parametrize(
+    ("event", "body", "kind"),
+    [
+        ({**PLAIN, "datacontenttype": "application/json", "data": {"a": 1}, "n": "5", "b": "x y%"}, b'{"a":1}', "application/json"),
+        ({**PLAIN, "datacontenttype": "text/plain", "data": "\u00fc"}, "\u00fc".encode(), "text/plain"),
+        ({**PLAIN, "datacontenttype": "image/png", "data_base64": "AP8="}, b"\x00\xff", "image/png"),
+        (PLAIN, b"\0", None),
+    ],
+)
+def test_in_binary_mode_attributes_are_properties(event: dict[str, Any], body: bytes, kind: str | None) -> None:
+    writing = made(mode="binary")
+    properties = writing.properties_of(event, None)
+    assert (writing.encode(event, None), properties.get("CE_contenttype")) == (body, kind)
+    assert properties.items() >= {f"CE_{name}": text for name, text in PLAIN.items()}.items()
+    assert [each.value for each in made().records_of(body, properties)[0]] == [event]
+
+
+def test_properties_say_what_a_message_is() -> None:
+    assert made().properties_of(EVENT, None) == {"CE_contenttype": "application/cloudevents+json"}
+    binary = made(mode="binary", id="7", extensions="empty=${value.none}")
+    with pytest.raises(RecordError, match="the attribute empty of an event is empty, and no property of RocketMQ is"):
+        binary.encode({"none": ""}, None)
+    # Where an event in JSON does not say what its data are, they are JSON.
+    assert made(mode="binary").properties_of({**PLAIN, "data": 1, "is": True}, None) == {
+        **{f"CE_{name}": text for name, text in PLAIN.items()},
+        "CE_is": "true",
+        "CE_contenttype": "application/json",
+    }

@@ -23,6 +23,7 @@ from services.executor.host.jobs.plugins import TASKS
 from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.properties import extras_of
+from services.executor.runtime.source.converting import properties_by_topic
 from services.executor.runtime.source.encode import Target, keys_of
 from services.executor.runtime.source.encoders import encoder
 from services.executor.runtime.source.takeover import Found
@@ -58,7 +59,7 @@ def written(batch: SourceBatch, target: Target) -> Written:
     if encoded.failures:
         return Written(failure=encoded.failures[0])
     bodies = [body for piece in encoded.pieces for body in piece.bodies]
-    extras, _ = extras_of(batch, keys_of(target, batch, bodies, {}))
+    extras, _ = extras_of(batch, keys_of(target, batch, bodies, {}), properties_by_topic(target, batch, {}))
     return Written(bodies[0], b"" if extras is None else extras[0], encoded.pieces[0].queue.topic)
 
 
