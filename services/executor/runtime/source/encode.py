@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rocketconnect_sdk.columns.compact import picked
+from rocketconnect_sdk.columns.compact import Column, Texts, picked
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.record import Offset, SourceBatch
+from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.errors import RocketMQError
@@ -17,9 +18,8 @@ from services.executor.runtime.errors.dead_letter import dead_letter
 from services.executor.runtime.errors.failure import Failure, beyond, place_of, written
 from services.executor.runtime.errors.policy import ErrorPolicy, RecordFailed
 from services.executor.runtime.rocketmq.properties import extras_of, null_places
-from services.executor.runtime.rocketmq.queue_map import deal, queue_of_partition
+from services.executor.runtime.rocketmq.queue_map import by_topic, deal, queue_of_partition
 from services.executor.runtime.rocketmq.source_marks import Stamper, mark_key
-from services.executor.runtime.source.converting import by_topic, convert_by_topic, properties_by_topic
 from services.executor.runtime.source.pieces import Piece, ReadBatch
 from services.executor.runtime.source.takeover import Found
 
@@ -102,7 +102,7 @@ class Encoder:
         failures: dict[int, Failure] = {}
         if not len(batch):
             return Encoded(self._read(batch, 0, read_at), [], failures)
-        bodies = convert_by_topic(target, target.value, batch, batch.values, batch.schema, failures)
+        bodies = _convert_by_topic(target, target.value, batch, batch.values, batch.schema, failures)
         keys = keys_of(target, batch, bodies, failures)
         extras, bad = extras_of(batch, keys, properties_by_topic(target, batch, failures))
         refused_extras(bad, bodies, failures)
@@ -280,12 +280,97 @@ class _Columns:
     count: int
 
 
+def _convert_by_topic(
+    target: Target,
+    converter: Converter,
+    batch: SourceBatch,
+    values: Sequence[object],
+    schema: Schema | None,
+    failures: dict[int, Failure],
+) -> list[bytes]:
+    """As _convert, by a converter that knows where its messages go."""
+    encoded = [b""] * len(values)
+    for topic, indexes in by_topic(batch.topics if converter.by_topic else None, len(values), {}, target.topic):
+        converter.for_topic(topic)
+        if indexes is None:
+            return _convert(converter, target.source, values, schema, failures)
+        bad: dict[int, Failure] = {}
+        for index, body in zip(indexes, _convert(converter, target.source, picked(values, indexes), schema, bad), strict=True):
+            encoded[index] = body
+        failures |= {indexes[number]: failure for number, failure in bad.items()}
+    return encoded
+
+
+def properties_by_topic(target: Target, batch: SourceBatch, bad: Mapping[int, Failure]) -> Sequence[Mapping[str, str]] | None:
+    """The properties that the converter of values gives each message; None: it gives none."""
+    converter = target.value
+    if not converter.has_properties:
+        return None
+    told: list[Mapping[str, str]] = [{}] * len(batch)
+    for topic, indexes in by_topic(batch.topics, len(batch), bad, target.topic):
+        converter.for_topic(topic)
+        for index in range(len(batch)) if indexes is None else indexes:
+            if (value := batch.values[index]) is not None:
+                told[index] = converter.properties_of(value, batch.schema)
+    return told
+
+
+def _convert(
+    converter: Converter, source: object, values: Sequence[object], schema: Schema | None, failures: dict[int, Failure]
+) -> list[bytes]:
+    """The bytes of each value; empty for None and for those that are added to the failures."""
+    if _are_all_values(values):
+        nulls = null_places(values)
+        try:
+            return _runtime(nulls, len(values), converter.encode_many(_without(values, nulls), schema))
+        except RecordError:
+            # At least one is bad: found below, one by one.
+            pass
+    encoded = []
+    for index, value in enumerate(values):
+        body = b""
+        if isinstance(value, Rejected):
+            failures[index] = Failure.of_rejected(value, source)
+        elif isinstance(value, Failure):
+            failures[index] = value
+        elif value is not None:
+            try:
+                body = converter.encode(value, schema)
+            except RecordError as error:
+                failures[index] = Failure.of_value(Stage.CONVERT, error, value, converter, schema)
+        encoded.append(body)
+    return encoded
+
+
+def _are_all_values(values: Sequence[object]) -> bool:
+    """Whether none of them is a bad one."""
+    return isinstance(values, Texts | Column) or not {Rejected, Failure} & set(map(type, values))
+
+
+def _without(values: Sequence[object], nulls: Sequence[int]) -> Sequence[object]:
+    """Those that are there."""
+    if not nulls:
+        return values
+    if isinstance(values, Column):
+        return Column(values.array.drop_null())
+    return [value for value in values if value is not None]
+
+
+def _runtime(nulls: Sequence[int], count: int, bodies: list[bytes]) -> list[bytes]:
+    """So many bodies: empty ones where there is no value."""
+    if not nulls:
+        return bodies
+    there = iter(bodies)
+    missing = set(nulls)
+    return [b"" if index in missing else next(there) for index in range(count)]
+
+
 def keys_of(target: Target, batch: SourceBatch, bodies: Sequence[bytes], failures: dict[int, Failure]) -> list[bytes | None] | None:
     """The bytes of each key, None for a record without one; records whose keys can't be converted are added to the failures."""
     if batch.keys is None:
         return None
     bad: dict[int, Failure] = {}
-    encoded: list[bytes | None] = [*convert_by_topic(target, target.key, batch, batch.keys, batch.key_schema, bad)]
+    encoded: list[bytes | None] = [*_convert_by_topic(target, target.key, batch, batch.keys, batch.key_schema, bad)]
     for index, failure in bad.items():
         # The dead letter keeps the value: the message says what is wrong with the key.
         failures.setdefault(index, failure.of_bytes(bodies[index]))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rocketconnect_sdk.converters import Converter, converter
+from rocketconnect_sdk.converters.cloudevents.events import STRUCTURED
 from rocketconnect_sdk.errors import ConfigError, RecordError
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING, decimal, struct, timestamp
 
@@ -181,6 +182,22 @@ def test_in_binary_mode_attributes_are_properties(event: dict[str, Any], body: b
     assert (writing.encode(event, None), properties.get("CE_contenttype")) == (body, kind)
     assert properties.items() >= {f"CE_{name}": text for name, text in PLAIN.items()}.items()
     assert [each.value for each in made().records_of(body, properties)[0]] == [event]
+
+
+def test_what_the_sdk_for_java_writes_is_read() -> None:
+    """Recorded of its module for RocketMQ, at commit ecde1d4."""
+    event = {
+        "specversion": "1.0",
+        "id": "j1",
+        "source": "/java",
+        "type": "t",
+        "datacontenttype": "application/json",
+        "subject": "s",
+    }
+    head = {"CE_source": "/java", "CE_type": "t", "CE_id": "j1", "CE_subject": "s", "CE_specversion": "1.0"}
+    binary = made().records_of(b'{"a":1}', {**head, "CE_contenttype": "application/json"})[0]
+    structured = made().records_of(json.dumps({**event, "data": {"a": 1}}).encode(), {"CE_contenttype": STRUCTURED})[0]
+    assert [each.value for each in (*binary, *structured)] == [{**event, "data": {"a": 1}}] * 2
 
 
 def test_properties_say_what_a_message_is() -> None:

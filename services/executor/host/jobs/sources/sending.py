@@ -23,8 +23,7 @@ from services.executor.host.jobs.plugins import TASKS
 from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.properties import extras_of
-from services.executor.runtime.source.converting import properties_by_topic
-from services.executor.runtime.source.encode import Target, keys_of
+from services.executor.runtime.source.encode import Target, keys_of, properties_by_topic
 from services.executor.runtime.source.encoders import encoder
 from services.executor.runtime.source.takeover import Found
 from services.executor.runtime.task_runtime import converters_of
