@@ -1,7 +1,7 @@
 """Writes everything that is made from the protos: messages, stubs and their types beside each proto, and the OpenAPI document.
 
-Run by `make proto` after a change of a proto; the result is committed, and a test proves that running it again changes nothing.
-An argument is another directory to write to.
+What connectors read of others has messages alone, beside who reads them. Run by `make proto` after a change of a proto; the result
+is committed, and a test proves that running it again changes nothing. An argument is another directory to write to.
 """
 
 import json
@@ -13,15 +13,21 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PROTOS = ROOT / "protos"
+THIRD_PARTY = ROOT / "third_party/protos"
+TELEMETRY = Path("connectors/telemetry")
 OPENAPI = Path("services/gateway/openapi.json")
 
 
 def main(target: Path = ROOT) -> None:
-    """Generate into `target`: protos/rocketconnect/**/*_pb2* and services/gateway/openapi.json."""
+    """Generate into `target`: **/*_pb2* of protos/rocketconnect and connectors/telemetry, and services/gateway/openapi.json."""
     files = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.glob("rocketconnect/**/*.proto"))
     code = target / "protos"
     code.mkdir(parents=True, exist_ok=True)
     _protoc(*(f"--{kind}_out={code}" for kind in ("python", "grpc_python", "mypy", "mypy_grpc")), *files)
+    telemetry = target / TELEMETRY
+    telemetry.mkdir(parents=True, exist_ok=True)
+    prometheus = sorted(str(path.relative_to(THIRD_PARTY)) for path in THIRD_PARTY.glob("prometheus/*.proto"))
+    _protoc(f"--python_out={telemetry}", f"--mypy_out={telemetry}", *prometheus)
     _openapi(files, target / OPENAPI)
 
 
@@ -36,7 +42,7 @@ def _openapi(files: list[str], target: Path) -> None:
 
 
 def _protoc(*arguments: str) -> None:
-    _run(sys.executable, "-m", "grpc_tools.protoc", "-I", str(PROTOS), "-I", str(ROOT / "third_party/protos"), *arguments)
+    _run(sys.executable, "-m", "grpc_tools.protoc", "-I", str(PROTOS), "-I", str(THIRD_PARTY), *arguments)
 
 
 def _run(*command: str) -> bytes:

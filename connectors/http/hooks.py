@@ -2,38 +2,19 @@
 
 import base64
 import hmac
-import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-from urllib.parse import parse_qsl
 
+from connectors.http.bodies import Bodies, key_of
 from connectors.http.signatures import Signer
 from rocketconnect_sdk.changes.topics import fitted
 from rocketconnect_sdk.configuration.runtime_options import TOPIC_LENGTH
-from rocketconnect_sdk.converters.json.reading import NotJson, value_of
-from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.files.lines import to_json
-from rocketconnect_sdk.listeners.http import NotTaken, Receiver, Request, Response
+from rocketconnect_sdk.listeners.http import NotTaken, Receiver, Request, Response, Taken, Unpacker
 from rocketconnect_sdk.queues import Received
-from rocketconnect_sdk.writes.templates import as_text
 
 METHODS = ("POST", "PUT", "PATCH")
-_PLACE = re.compile(r"\$\{([^}]*)\}")
-_KINDS = ("header", "query", "value")
-_MOST_FIELDS = 10_000
 _MOST_HEADERS = 16 << 10
-KEY_FORM = "${header.X-Request-Id}, ${query.id} and ${value.order.id}"
-
-
-def key_problem(template: str) -> str | None:
-    """What is wrong with the template of a key; None: nothing."""
-    for place in _PLACE.findall(template):
-        kind, _, name = place.partition(".")
-        if kind not in _KINDS or not all(name.split(".")):
-            return f"has ${{{place}}}, which stands for nothing"
-    return None
 
 
 def paths_problem(pairs: Sequence[str]) -> str | None:
@@ -95,50 +76,6 @@ class Doorkeeper:
         return "*" in self.origins or origin in self.origins
 
 
-@dataclass(frozen=True, slots=True)
-class Bodies:
-    """What a body becomes.
-
-    Attributes:
-        form: json, text, bytes or form.
-        records: one, array or lines.
-        key: The template of keys; empty: there are none.
-        most_bytes: The size of a record.
-    """
-
-    form: str
-    records: str = "one"
-    key: str = ""
-    most_bytes: int = 4 << 20
-
-    def read(self, request: Request) -> Iterator[tuple[object, str | None, int]]:
-        """The values with their keys and their sizes. Raises NotTaken: it is none."""
-        try:
-            for value, size in self._values(request.body):
-                if size > self.most_bytes:
-                    raise NotTaken(Response(413, f"a record has {self.most_bytes:,} bytes at most, and one has {size:,}"))
-                yield value, self._key(request, value), size
-        except (NotJson, ValueError, RecordError) as error:
-            raise NotTaken(Response(400, f"the body {error}")) from None
-
-    def _values(self, body: bytes) -> Iterator[tuple[object, int]]:
-        if self.records == "array":
-            found = _json(body)
-            if not isinstance(found, list):
-                msg = "is no JSON array"
-                raise ValueError(msg)
-            is_small = len(body) <= self.most_bytes
-            for each in found:
-                yield each, len(body) // len(found) if is_small else len(to_json(each))
-            return
-        parts = [part for part in body.splitlines() if part] if self.records == "lines" else [body]
-        for part in parts:
-            yield _READERS[self.form](part), len(part)
-
-    def _key(self, request: Request, value: object) -> str | None:
-        return _PLACE.sub(lambda match: _found(match[1], request, value), self.key) or None if self.key else None
-
-
 class Hooks(Receiver):
     """Requests become records.
 
@@ -146,22 +83,31 @@ class Hooks(Receiver):
         paths: By path the topic; a path that ends with /* has all below it. Empty: all paths go to the topic of the configuration.
         keeper: Who may send.
         bodies: What a body becomes.
+        key: The template of keys; empty: there are none.
         headers: Headers of requests that become headers of records.
         status: Of the answer when the topic has it.
     """
 
     def __init__(
-        self, paths: Mapping[str, str], keeper: Doorkeeper, bodies: Bodies, headers: Sequence[str], status: int = 200
+        self, paths: Mapping[str, str], keeper: Doorkeeper, bodies: Bodies, key: str, headers: Sequence[str], status: int
     ) -> None:
         self._paths = paths
         self._keeper = keeper
         self._bodies = bodies
+        self._key = key
         self._headers = headers
         self._status = status
+
+    @property
+    def packings(self) -> Mapping[str, Unpacker]:
+        """See Receiver."""
+        return self._bodies.packings
 
     def look(self, request: Request) -> None:
         """See Receiver."""
         self._topic(request.path)
+        if request.method == "OPTIONS" and (answer := self._bodies.asked(request)) is not None:
+            raise NotTaken(answer)
         if request.method == "OPTIONS" and self._keeper.allowed(request.headers.get("origin", "")):
             asked = request.headers.get("access-control-request-headers", "")
             told = {"Access-Control-Allow-Methods": ", ".join(METHODS), "Access-Control-Max-Age": "86400"}
@@ -169,17 +115,31 @@ class Hooks(Receiver):
         if request.method not in METHODS:
             raise NotTaken(Response(405, f"{request.method} is not for here", {"Allow": ", ".join(METHODS)}))
         self._keeper.look(request)
+        self._bodies.look(request)
 
-    def read(self, request: Request) -> Sequence[Received]:
+    def read(self, request: Request) -> Taken:
         """See Receiver."""
         self._keeper.check(request)
         topic, headers, now_ms = self._topic(request.path), self._kept(request), time.time_ns() // 1_000_000
-        return [Received(None, value, key, now_ms, headers, topic, size=size) for value, key, size in self._bodies.read(request)]
+        rows, response = self._bodies.read(request)
+        records = [
+            Received(
+                None,
+                row.value,
+                self._key_of(request, row.value),
+                now_ms if row.timestamp_ms is None else row.timestamp_ms,
+                {**headers, **row.headers} if row.headers else headers,
+                topic,
+                size=row.size,
+                schema=row.schema,
+            )
+            for row in rows
+        ]
+        return Taken(records, response or Response(self._status))
 
-    @property
-    def stored(self) -> Response:
+    def refused(self, request: Request, response: Response) -> Response:
         """See Receiver."""
-        return Response(self._status)
+        return self._bodies.refused(request, response)
 
     def headers(self, request: Request) -> Mapping[str, str]:
         """See Receiver."""
@@ -189,6 +149,12 @@ class Hooks(Receiver):
         if "*" in self._keeper.origins:
             return {"Access-Control-Allow-Origin": "*"}
         return {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Vary": "Origin"}
+
+    def _key_of(self, request: Request, value: object) -> str | None:
+        try:
+            return key_of(self._key, request, value)
+        except ValueError as error:
+            raise NotTaken(Response(400, f"the key can't be made: {error}")) from None
 
     def _topic(self, path: str) -> str:
         if not self._paths:
@@ -217,43 +183,3 @@ def login_of(user: str, password: str) -> str:
 
 def _same(given: str, known: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), known.encode())
-
-
-def _json(body: bytes) -> Any:
-    try:
-        return value_of(body)
-    except NotJson as error:
-        msg = f"is no JSON: {error}"
-        raise ValueError(msg) from None
-
-
-def _text(body: bytes) -> str:
-    try:
-        return body.decode()
-    except UnicodeDecodeError as error:
-        msg = f"is no text in UTF-8 at byte {error.start}"
-        raise ValueError(msg) from None
-
-
-def _fields(body: bytes) -> dict[str, object]:
-    found: dict[str, list[str]] = {}
-    for name, value in parse_qsl(_text(body), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS):
-        found.setdefault(name, []).append(value)
-    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
-
-
-_READERS: Mapping[str, Callable[[bytes], object]] = {"json": _json, "text": _text, "bytes": bytes, "form": _fields}
-FORMS = tuple(_READERS)
-
-
-def _found(place: str, request: Request, value: object) -> str:
-    """What stands for a place; nothing, where it is not there."""
-    kind, _, name = place.partition(".")
-    if kind == "header":
-        return request.headers.get(name.lower(), "")
-    if kind == "query":
-        return dict(parse_qsl(request.query, max_num_fields=_MOST_FIELDS)).get(name, "")
-    found: Any = value
-    for part in name.split("."):
-        found = found.get(part) if isinstance(found, Mapping) else None
-    return "" if found is None else as_text(found)

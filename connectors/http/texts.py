@@ -19,6 +19,7 @@ from rocketconnect_sdk.writes.templates import Template, Told, template_problem
 _PLACE = re.compile(r"\$\{[^}]*\}")
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OWN = ("authorization", "connection", "content-length", "content-type", "host", "transfer-encoding")
+_OF_EVENTS = "".join(set(map(chr, range(0x21, 0x7F))) - set('"%'))
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -177,6 +178,10 @@ def value_problem(text: str) -> str | None:
 
 
 def headers_of(pairs: tuple[str, ...]) -> dict[str, Template]:
-    """The templates of headers by name."""
-    made = (pair.partition("=") for pair in pairs)
-    return {name.strip(): Template.of(text.strip()) for name, _, text in made}
+    """The templates of headers by name. In those of CloudEvents (ce-id) what is no ASCII is written as in URLs."""
+    made = ((name.strip(), text.strip()) for name, _, text in (pair.partition("=") for pair in pairs))
+    return {name: Template.of(text, _event_part if name.lower().startswith("ce-") else str) for name, text in made}
+
+
+def _event_part(text: str) -> str:
+    return quote(text, safe=_OF_EVENTS)

@@ -1,18 +1,23 @@
 """Requests of HTTP that others send, as records."""
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 
-from connectors.http.hooks import FORMS as BODIES
-from connectors.http.hooks import KEY_FORM, Bodies, Doorkeeper, Hooks, key_problem, login_of, paths_problem
+from connectors.http.bodies import FORMS as BODIES
+from connectors.http.bodies import KEY_FORM, Bodies, PlainBodies, key_problem
+from connectors.http.event_bodies import EventBodies
+from connectors.http.hooks import Doorkeeper, Hooks, login_of, paths_problem
 from connectors.http.signatures import FORMS, FORMS_DOC, Signer
 from connectors.http.texts import name_problem
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.listeners import LISTEN, ListenSource, Protocol, tls_problems
 from rocketconnect_sdk.listeners.http import HttpProtocol
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 
 _KEY_HEADER = "X-API-Key"
+_NO_MESSAGES = "needs opentelemetry-proto, which this executor does not have"
+_INSTALL = "Install it where the executors run: pip install 'rocketconnect[otlp]'"
 
 
 class WebhookSource(ListenSource):
@@ -30,7 +35,14 @@ class WebhookSource(ListenSource):
             check=paths_problem,
             fix="Write PATH=TOPIC, such as /hooks/github=pushes.",
         ),
-        Option("value.format", "What a body is. form: fields of a form, as an object.", default="json", choices=BODIES),
+        Option(
+            "value.format",
+            "What a body is. form: fields of a form, as an object. otlp: spans, data points and log records of OpenTelemetry, at "
+            "paths that end with /v1/traces, /v1/metrics and /v1/logs. prometheus: what Prometheus sends by remote_write. "
+            "cloudevents: events of CloudEvents.",
+            default="json",
+            choices=(*BODIES, "cloudevents", "otlp", "prometheus"),
+        ),
         Option(
             "records",
             "one: a request is a record. array: its body is a JSON array, and each element is a record. lines: each line is one.",
@@ -102,7 +114,7 @@ class WebhookSource(ListenSource):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See ListenSource."""
-        return run_checks(config, tls_problems, _login_problems, _signature_problems, _body_problems)
+        return run_checks(config, tls_problems, _login_problems, _signature_problems, _body_problems, _telemetry_problems)
 
     def protocol(self, config: Config, context: TaskContext) -> Protocol:
         """See ListenSource."""
@@ -114,9 +126,28 @@ class WebhookSource(ListenSource):
         secrets = [secret for secret in (config["hmac.secret"], config["hmac.secret.previous"]) if secret]
         signer = Signer(secrets, form, config["hmac.header"] or FORMS[form], config["hmac.tolerance"]) if secrets else None
         keeper = Doorkeeper(logins, config["api.key.header"], config["api.key"] or "", signer, config["cors.origins"])
-        bodies = Bodies(config["value.format"], config["records"], config["key"], context.max_record_bytes)
-        hooks = Hooks(paths, keeper, bodies, config["headers"], int(config["status"]))
+        hooks = Hooks(
+            paths, keeper, _bodies(config, context.max_record_bytes), config["key"], config["headers"], int(config["status"])
+        )
         return HttpProtocol(hooks, config["body.bytes"], config["request.timeout"])
+
+
+def _bodies(config: Config, most_bytes: int) -> Bodies:
+    form = config["value.format"]
+    if form == "otlp":
+        if not _has_messages():
+            msg = f"value.format=otlp {_NO_MESSAGES}. {_INSTALL}"
+            raise PermanentError(msg)
+        from connectors.telemetry.otlp import OtlpBodies
+
+        return OtlpBodies(most_bytes)
+    if form == "cloudevents":
+        return EventBodies(most_bytes)
+    if form == "prometheus":
+        from connectors.telemetry.remote_write import RemoteWriteBodies
+
+        return RemoteWriteBodies(most_bytes, int(config["status"]))
+    return PlainBodies(form, config["records"], most_bytes)
 
 
 def _is_origin(text: str) -> bool:
@@ -157,6 +188,23 @@ def _signature_problems(config: Config) -> Iterable[Problem]:
 
 def _body_problems(config: Config) -> Iterable[Problem]:
     form, records = config["value.format"], config["records"]
-    if (records == "array" and form != "json") or (records == "lines" and form == "form"):
+    if (records == "array" and form != "json") or (records == "lines" and form not in ("json", "text", "bytes")):
         fix = "Set records=one, or value.format=json."
         yield Problem("records", records, f"means nothing with value.format={form}", fix)
+
+
+def _telemetry_problems(config: Config) -> Iterable[Problem]:
+    if config["value.format"] != "otlp":
+        return
+    if not _has_messages():
+        yield Problem("value.format", "otlp", _NO_MESSAGES, f"{_INSTALL}.")
+    if "status" in config.raw:
+        yield Problem("status", config["status"], "means nothing with value.format=otlp, which has its own answers", "Remove it.")
+    if not config["paths"]:
+        what = "sends spans, data points and log records, whose columns differ, to one topic"
+        fix = "Set paths=/v1/traces=SPANS,/v1/metrics=POINTS,/v1/logs=LOGS, unless only one of them comes."
+        yield Problem("paths", "", what, fix, is_warning=True)
+
+
+def _has_messages() -> bool:
+    return find_spec("opentelemetry") is not None and find_spec("opentelemetry.proto") is not None

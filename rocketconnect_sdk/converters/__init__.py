@@ -37,6 +37,7 @@ _ROWS = (
     ("protobuf", "protobuf.converter:ProtobufConverter", ""),
     ("canal", "changes.canal:CanalConverter", ""),
     ("maxwell", "changes.maxwell:MaxwellConverter", ""),
+    ("cloudevents", "cloudevents.converter:CloudEventsConverter", ""),
 )
 
 BUILT_IN: Mapping[str, str] = {name: f"{__name__}.{place}" for name, place, _ in _ROWS}

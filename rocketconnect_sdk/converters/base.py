@@ -1,7 +1,7 @@
 """What a converter is: records to message bytes and back."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from rocketconnect_sdk.errors import Problem, RecordError
@@ -32,6 +32,8 @@ class Converter(ABC):
         for_keys: It can be the key.converter, too.
         by_topic: What it writes depends on the topic: the runtime calls `for_topic` before it encodes.
         several: A message may have several records, or none: the runtime calls `records` in the place of `decode`.
+        reads_headers: What a message has is said by its headers, too: the runtime calls `records_of` in the place of `records`.
+        has_properties: Its messages have properties of their own: the runtime asks `properties_of` for them after it encoded.
         wants_columns: It writes many values of a table fastest when they are a Column (rocketconnect_sdk.columns.compact).
 
     Attributes:
@@ -44,6 +46,8 @@ class Converter(ABC):
     for_keys: ClassVar[bool] = True
     by_topic: ClassVar[bool] = False
     several: ClassVar[bool] = False
+    reads_headers: ClassVar[bool] = False
+    has_properties: ClassVar[bool] = False
     wants_columns: ClassVar[bool] = False
 
     def __init__(self, config: Config, *, is_key: bool) -> None:
@@ -75,6 +79,11 @@ class Converter(ABC):
             RecordError: the value can't be written in this form.
         """
 
+    def properties_of(self, value: object, schema: Schema | None) -> Mapping[str, str]:
+        """The properties of the message of a value that encode has written, under their names there. None is an empty text."""
+        del value, schema
+        return {}
+
     @abstractmethod
     def decode(self, data: bytes) -> tuple[object, Schema | None]:
         """The value of bytes, and its schema where the form carries or implies one.
@@ -91,6 +100,11 @@ class Converter(ABC):
         """
         value, schema = self.decode(data)
         return [Decoded(value)], schema
+
+    def records_of(self, data: bytes, headers: Mapping[str, str]) -> tuple[Sequence[Decoded], Schema | None]:
+        """The records of a message with headers, where `reads_headers`. Raises what records does."""
+        del headers
+        return self.records(data)
 
     def schema_in(self, data: bytes) -> Schema | None:
         """The schema of what a message has. Raises what decode or records does."""

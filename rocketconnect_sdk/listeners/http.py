@@ -3,9 +3,9 @@
 import asyncio
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import h11
 
@@ -53,11 +53,25 @@ class Response:
         status: Of HTTP.
         text: For people.
         headers: More of them.
+        data: Stands in the place of the text, and Content-Type among the headers says what it is.
     """
 
     status: int
     text: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
+    data: bytes = field(default=b"", repr=False)
+
+
+class Taken(NamedTuple):
+    """What a request has.
+
+    Attributes:
+        records: Its records; none: it is done.
+        response: The answer when the topic has all of them.
+    """
+
+    records: Sequence[Received]
+    response: Response
 
 
 class NotTaken(Exception):
@@ -72,21 +86,49 @@ class NotTaken(Exception):
         self.response = response
 
 
+Unpacker = Callable[[bytes, int], bytes]
+"""Unpacks a body, which may have so many bytes then. Raises NotTaken."""
+
+
+def ungzipped(body: bytes, most_bytes: int) -> bytes:
+    """What is in a gzip. See Unpacker."""
+    unpacker = zlib.decompressobj(_GZIP)
+    try:
+        made = unpacker.decompress(body, most_bytes + 1)
+    except zlib.error as error:
+        raise NotTaken(Response(400, f"the body is no gzip: {error}")) from None
+    if len(made) > most_bytes:
+        raise NotTaken(too_large(most_bytes))
+    if not unpacker.eof:
+        raise NotTaken(Response(400, "the body is no whole gzip"))
+    return made
+
+
+def too_large(most_bytes: int) -> Response:
+    """The answer to a body with more bytes."""
+    return Response(413, f"a body has {counted(most_bytes, 'byte')} at most")
+
+
 class Receiver(ABC):
     """What requests are. Its methods are called by one thread, and must not block."""
+
+    @property
+    def packings(self) -> Mapping[str, Unpacker]:
+        """By what Content-Encoding says, in lower case, what unpacks such bodies; those that are not packed need none."""
+        return {"gzip": ungzipped}
 
     @abstractmethod
     def look(self, request: Request) -> None:
         """Looks at a request whose body has not come yet. Raises NotTaken: it is not wanted."""
 
     @abstractmethod
-    def read(self, request: Request) -> Sequence[Received]:
-        """The records of a request; none: it is done. Raises NotTaken: it is not taken."""
+    def read(self, request: Request) -> Taken:
+        """What a request has. Raises NotTaken: it is not taken."""
 
-    @property
-    @abstractmethod
-    def stored(self) -> Response:
-        """The answer when the topic has all records."""
+    def refused(self, request: Request, response: Response) -> Response:
+        """The answer to a request that is not taken, in the form that its senders know. By default it is as it is."""
+        del request
+        return response
 
     def headers(self, request: Request) -> Mapping[str, str]:
         """What every answer to a request has, whatever it says."""
@@ -134,7 +176,7 @@ class HttpProtocol(Protocol):
         try:
             response = await self._response(speaker, request, room)
         except NotTaken as error:
-            response = error.response
+            response = self._receiver.refused(request, error.response)
         finally:
             room.release()
         await speaker.answer(response, self._receiver.headers(request))
@@ -143,17 +185,27 @@ class HttpProtocol(Protocol):
         self._receiver.look(request)
         # Where it is told, nothing of what is too large has to come. What h11 lets through is a number.
         if int(request.headers.get("content-length", "0")) > self._most_bytes:
-            raise NotTaken(_too_large(self._most_bytes))
+            raise NotTaken(too_large(self._most_bytes))
         sent = await speaker.body(self._most_bytes, self._seconds, room)
-        body = _unpacked(sent, request.headers.get("content-encoding", "").strip().lower(), self._most_bytes, room)
+        body = self._unpacked(sent, request.headers.get("content-encoding", "").strip().lower())
+        if body is not sent:
+            room.grow(len(body))
         whole = Request(request.method, request.path, request.query, request.headers, request.client, body, sent)
-        if not (records := self._receiver.read(whole)):
-            return self._receiver.stored
-        outcome = await room.inbox.deliver(records)
+        records, response = self._receiver.read(whole)
+        outcome = await room.inbox.deliver(records) if records else Outcome.STORED
         if outcome is Outcome.STORED:
-            return self._receiver.stored
+            return response
         busy = "too much is waiting" if outcome is Outcome.BUSY else "it is not known whether this is stored"
-        return _later(f"{busy}: send it again")
+        raise NotTaken(_later(f"{busy}: send it again"))
+
+    def _unpacked(self, body: bytes, encoding: str) -> bytes:
+        packings = self._receiver.packings
+        if encoding in packings:
+            return packings[encoding](body, self._most_bytes)
+        if encoding in ("", "identity"):
+            return body
+        known = " or ".join(name for name in packings if name)
+        raise NotTaken(Response(415, f"Content-Encoding is {known}, or nothing", {"Accept-Encoding": known}))
 
 
 def _later(text: str) -> Response:
@@ -215,7 +267,7 @@ class _Speaker:
         async with asyncio.timeout(seconds):
             while isinstance(event := await self._event(), h11.Data):
                 if len(data) + len(event.data) > most_bytes:
-                    raise NotTaken(_too_large(most_bytes))
+                    raise NotTaken(too_large(most_bytes))
                 room.grow(len(event.data))
                 data += event.data
         return bytes(data)
@@ -224,11 +276,11 @@ class _Speaker:
         """Sends an answer, if one can be sent."""
         if self._spoken.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
-        data = response.text.encode()
+        data = response.data or response.text.encode()
         headers = {**more, **response.headers}
         if response.status != 204:
             headers["Content-Length"] = str(len(data))
-        if data:
+        if data and not response.data:
             headers["Content-Type"] = "text/plain; charset=utf-8"
         if self._spoken.their_state is not h11.DONE:
             # The rest of the request is not read.
@@ -267,25 +319,3 @@ class _Speaker:
 
     def _send(self, event: h11.Event) -> None:
         self._writer.write(self._spoken.send(event) or b"")
-
-
-def _too_large(most_bytes: int) -> Response:
-    return Response(413, f"a body has {counted(most_bytes, 'byte')} at most")
-
-
-def _unpacked(body: bytes, encoding: str, most_bytes: int, room: _Room) -> bytes:
-    if encoding in ("", "identity"):
-        return body
-    if encoding != "gzip":
-        raise NotTaken(Response(415, "Content-Encoding is gzip, or nothing", {"Accept-Encoding": "gzip"}))
-    unpacker = zlib.decompressobj(_GZIP)
-    try:
-        made = unpacker.decompress(body, most_bytes + 1)
-    except zlib.error as error:
-        raise NotTaken(Response(400, f"the body is no gzip: {error}")) from None
-    if len(made) > most_bytes:
-        raise NotTaken(_too_large(most_bytes))
-    if not unpacker.eof:
-        raise NotTaken(Response(400, "the body is no whole gzip"))
-    room.grow(len(made))
-    return made

@@ -4,6 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Any
 
 from rocketconnect_sdk.context import TaskContext
@@ -99,7 +100,7 @@ class Reader:
         limit = min(self.share.prefetch - len(self._unacknowledged), self._context.batch_records)
         if limit > 0 and size > 0 and (found := subscription.receive(limit, size, seconds)):
             self._heard = time.monotonic()
-            return [self._batch(found)]
+            return [self._batch(list(alike)) for _, alike in groupby(found, lambda each: each.schema)]
         return []
 
     def is_drained(self, seconds: float) -> bool:
@@ -178,5 +179,6 @@ class Reader:
             timestamps_ms=[each.timestamp_ms for each in found],
             headers=headers if any(headers) else None,
             topics=[each.topic for each in found] if found[0].topic else None,
+            schema=found[0].schema,
             size=sum(each.size for each in found),
         )

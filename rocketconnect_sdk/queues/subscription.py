@@ -7,6 +7,7 @@ from typing import Any
 
 from rocketconnect_sdk.record import NO_HEADERS
 from rocketconnect_sdk.resume import JSON
+from rocketconnect_sdk.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Received:
         topic: Where it goes; empty: to the topic of the configuration. All of a source have one, or none has.
         redelivered: It may have been given before, as the broker says.
         size: Of its value in bytes.
+        schema: Of its value, where that is known. Records that follow each other and have the same one are a batch.
     """
 
     tag: Any
@@ -55,6 +57,7 @@ class Received:
     topic: str = ""
     redelivered: bool = False
     size: int = 0
+    schema: Schema | None = None
 
 
 class Subscription(ABC):

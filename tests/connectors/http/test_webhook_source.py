@@ -5,7 +5,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -20,6 +20,7 @@ from rocketconnect_sdk.errors import ConfigError, PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Position
+from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.source import SourceTask
 from tests import free_ports
 from tests.connectors.http.sender import post, spoken
@@ -29,11 +30,15 @@ SECRETS = {"${env:SECRET}": "geheim", "${env:OLD}": "alt"}
 
 
 class Hook:
-    """A task that copies on a thread of its own. What its topic has is in `records`: (topic, key, value, headers)."""
+    """A task that copies on a thread of its own.
+
+    What its topic has is in `records`: (topic, key, value, headers); and in `batches`: the schema of each with its values.
+    """
 
     def __init__(self, task: SourceTask, port: int) -> None:
         self.task, self.port = task, port
         self.records: list[tuple[object, object, Any, Mapping[str, str]]] = []
+        self.batches: list[tuple[Schema | None, Sequence[object]]] = []
         self.is_paused = False
         self.rests = threading.Event()
         self._ends = False
@@ -57,6 +62,7 @@ class Hook:
                 continue
             batches = batches_of(self.task.poll())
             for batch in batches:
+                self.batches.append((batch.schema, batch.values))
                 topics, keys = (column or [None] * len(batch) for column in (batch.topics, batch.keys))
                 for topic, key, value, headers in zip(topics, keys, batch.values, batch.headers or (), strict=True):
                     self.records.append((topic or "", key, value, headers))

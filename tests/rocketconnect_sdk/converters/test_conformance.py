@@ -45,6 +45,10 @@ def change_by(tool: str) -> object:
     return replace(TOLD, tool=tool).record(Change(Operation.CREATE, None, {"id": 1, "name": "ü"})).value
 
 
+EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "time": "2024-02-29T01:02:03Z", "data_base64": "AP8="}
+DATA = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "n": 5, "data": {"a": [1, None]}}
+
+
 CASES = {
     "string": ConverterCase(converter_class("string"), [("", STRING), ("Grüße\n", STRING)]),
     "bytes": ConverterCase(converter_class("bytes"), [(b"\x00\xff", BYTES)]),
@@ -60,6 +64,7 @@ CASES = {
     "protobuf": ConverterCase(converter_class("protobuf"), [(VALUE, ROW), ("line", STRING)]),
     "canal": ConverterCase(converter_class("canal"), [(change_by("canal"), TOLD.schema(CHANGED))]),
     "maxwell": ConverterCase(converter_class("maxwell"), [(change_by("maxwell"), None)]),
+    "cloudevents": ConverterCase(converter_class("cloudevents"), [(EVENT, None), (DATA, None)]),
 }
 
 

@@ -1,5 +1,6 @@
 """The family of sources that acknowledge, over a broker that is a folder."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,12 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.polled import batches_of
+from rocketconnect_sdk.queues import Received
 from rocketconnect_sdk.record import Position
+from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING
 from tests.rocketconnect_sdk.queues.broker import FolderBroker, FolderSource, Session
+
+SCHEMAS = {"a": STRING, "b": OPTIONAL_STRING, "c": None}
 
 
 class TestFolder(QueueSuite):
@@ -55,6 +60,28 @@ class TestFolder(QueueSuite):
             for batch in batches_of(task.poll()):
                 given += batch.values
         assert len(given) == 3
+        task.close()
+
+    def test_records_of_one_schema_that_follow_each_other_are_a_batch(
+        self, case: QueueCase, begun: dict[str, Position], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        receive = Session.receive
+
+        def typed(session: Session, limit: int, size: int, seconds: float) -> list[Received]:
+            return [replace(each, schema=SCHEMAS[str(each.value)]) for each in receive(session, limit, size, seconds)]
+
+        monkeypatch.setattr(Session, "receive", typed)
+        case.publish(["a", "a", "b", "a", "c"])
+        task = case.source.open(case.parsed, {"share": "0/1"}, TaskContext(epoch=2))
+        task.start(begun)
+        batches = [batch for batch in batches_of(task.poll()) if batch.values]
+        assert [(batch.schema, batch.values) for batch in batches] == [
+            (STRING, ["a", "a"]),
+            (OPTIONAL_STRING, ["b"]),
+            (STRING, ["a"]),
+            (None, ["c"]),
+        ]
+        task.committed({batches[-1].partition: Position(batches[-1].offsets[-1])})
         task.close()
 
     def test_an_error_gives_what_was_read_before_it_first(

@@ -22,6 +22,7 @@ from rocketconnect_sdk.errors import ConfigError, ConnectorError, Problem, Recor
 from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.plugins.loader import DIRECT, find
 from rocketconnect_sdk.queries.options import QUERY, column_problems
+from rocketconnect_sdk.record import NO_HEADERS
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.transforms import chain
@@ -37,6 +38,7 @@ from services.executor.runtime.rocketmq.internal_topics import is_internal
 from services.executor.runtime.rocketmq.properties import TOMBSTONE
 from services.executor.runtime.rocketmq.source_marks import PROPERTY
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
+from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import resolve_known
 
@@ -256,19 +258,20 @@ def read_all(converter: Converter, messages: Sequence[Message], until: float) ->
 
 def _read_one(converter: Converter, message: Message) -> Read | None:
     body = bytes(message.batch.bodies[message.index])
-    is_ours = PROPERTY in decode_properties(message.batch.raw_properties[message.index])
-    read = read_body(converter, body)
+    properties = decode_properties(message.batch.raw_properties[message.index])
+    is_ours = PROPERTY in properties
+    read = read_body(converter, body, headers_of(properties, ""))
     return None if read is None else replace(read, is_ours=is_ours)
 
 
-def read_body(converter: Converter, body: bytes) -> Read | None:
-    """What a converter makes of the bytes of a message; at least one. None: there is no record in it."""
+def read_body(converter: Converter, body: bytes, headers: Mapping[str, str] = NO_HEADERS) -> Read | None:
+    """What a converter makes of the bytes of a message, at least one, and its headers. None: there is no record in it."""
     try:
         if isinstance(converter, ArrowConverter):
             rows: Rows = unpack(body)
             return Read(body, schema=rows.schema, packed=rows.values)
         if converter.several:
-            records, schema = converter.records(body)
+            records, schema = converter.records_of(body, headers) if converter.reads_headers else converter.records(body)
             if not records:
                 return None
             value = next((each.value for each in records if not isinstance(each.value, RecordError)), None)

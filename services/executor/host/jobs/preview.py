@@ -16,6 +16,7 @@ from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_direct, parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS, SOURCE_CLASS
 from rocketconnect_sdk.converters.arrow import ArrowConverter
+from rocketconnect_sdk.converters.registered import RegisteredConverter
 from rocketconnect_sdk.errors import ConnectorError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
@@ -201,7 +202,7 @@ class _Writer:
         return Seen("message", name, replace(record, value=None if body is None else self._shown(body), schema=None))
 
     def _shown(self, body: bytes) -> str:
-        if self._value.by_topic:
+        if isinstance(self._value, RegisteredConverter):
             # With an id before it, which is no text.
             return f"{counted(body, 'byte')}, base64:{base64.b64encode(body).decode()}"
         return text_of(body)

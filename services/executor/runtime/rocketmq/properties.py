@@ -24,13 +24,20 @@ _TOMBSTONE = encode_properties({TOMBSTONE: "1"})
 
 
 def extras_of(
-    batch: SourceBatch, keys: Sequence[bytes | None] | None
+    batch: SourceBatch, keys: Sequence[bytes | None] | None, own: Sequence[Mapping[str, str]] | None = None
 ) -> tuple[Sequence[bytes] | None, Mapping[int, RocketMQError]]:
-    """The encoded properties of each record besides RCPOS, None when no record has any; and which cannot be encoded, and why."""
+    """The encoded properties of each record besides RCPOS, None when no record has any; and which cannot be encoded, and why.
+
+    Args:
+        batch: The records.
+        keys: Their keys.
+        own: What their converter gives each, which stands in the place of what has the same name; None: nothing.
+    """
     bad: dict[int, RocketMQError] = {}
     if batch.properties is not None:
-        return [_encoded(index, properties, bad) for index, properties in enumerate(batch.properties)], bad
-    parts: list[Sequence[bytes]] = []
+        given = batch.properties if own is None else [{**one, **mine} for one, mine in zip(batch.properties, own, strict=True)]
+        return [_encoded(index, properties, bad) for index, properties in enumerate(given)], bad
+    parts: list[Sequence[bytes]] = [] if own is None else [[_encoded(index, mine, bad) for index, mine in enumerate(own)]]
     if keys is not None:
         named = batch.headers is not None and any(KEYS in headers for headers in batch.headers)
         parts.append(_key_parts(keys, batch.headers if named else None))

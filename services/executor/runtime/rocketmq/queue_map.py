@@ -26,3 +26,17 @@ def deal(partition: str, keys: Sequence[bytes | None] | None, queues: int) -> Ma
     for index, key in enumerate(keys):
         dealt.setdefault(own if key is None else queue_of_key(key, queues), []).append(index)
     return dealt
+
+
+def by_topic(
+    topics: Sequence[str] | None, count: int, failures: Mapping[int, object], default: str
+) -> list[tuple[str, list[int] | None]]:
+    """The indexes of the records of each topic; None: all of them."""
+    if topics is None or (count and topics.count(topics[0]) == len(topics)):
+        topic = default if topics is None else topics[0] or default
+        return [(topic, None if not failures else [index for index in range(count) if index not in failures])]
+    dealt: dict[str, list[int]] = {}
+    for index in range(count):
+        if index not in failures:
+            dealt.setdefault(topics[index] or default, []).append(index)
+    return list(dealt.items())

@@ -18,7 +18,7 @@ from services.executor.runtime.errors.dead_letter import dead_letter
 from services.executor.runtime.errors.failure import Failure, beyond, place_of, written
 from services.executor.runtime.errors.policy import ErrorPolicy, RecordFailed
 from services.executor.runtime.rocketmq.properties import extras_of, null_places
-from services.executor.runtime.rocketmq.queue_map import deal, queue_of_partition
+from services.executor.runtime.rocketmq.queue_map import by_topic, deal, queue_of_partition
 from services.executor.runtime.rocketmq.source_marks import Stamper, mark_key
 from services.executor.runtime.source.pieces import Piece, ReadBatch
 from services.executor.runtime.source.takeover import Found
@@ -104,7 +104,7 @@ class Encoder:
             return Encoded(self._read(batch, 0, read_at), [], failures)
         bodies = _convert_by_topic(target, target.value, batch, batch.values, batch.schema, failures)
         keys = keys_of(target, batch, bodies, failures)
-        extras, bad = extras_of(batch, keys)
+        extras, bad = extras_of(batch, keys, properties_by_topic(target, batch, failures))
         refused_extras(bad, bodies, failures)
         for index, body in enumerate(bodies) if max(map(len, bodies)) > target.record_bytes else ():
             if len(body) > target.record_bytes and index not in failures:
@@ -301,6 +301,20 @@ def _convert_by_topic(
     return encoded
 
 
+def properties_by_topic(target: Target, batch: SourceBatch, bad: Mapping[int, Failure]) -> Sequence[Mapping[str, str]] | None:
+    """The properties that the converter of values gives each message; None: it gives none."""
+    converter = target.value
+    if not converter.has_properties:
+        return None
+    told: list[Mapping[str, str]] = [{}] * len(batch)
+    for topic, indexes in by_topic(batch.topics, len(batch), bad, target.topic):
+        converter.for_topic(topic)
+        for index in range(len(batch)) if indexes is None else indexes:
+            if (value := batch.values[index]) is not None:
+                told[index] = converter.properties_of(value, batch.schema)
+    return told
+
+
 def _convert(
     converter: Converter, source: object, values: Sequence[object], schema: Schema | None, failures: dict[int, Failure]
 ) -> list[bytes]:
@@ -379,20 +393,6 @@ def too_large(body: bytes, limit: int) -> Failure:
 
 class RecordTooLarge(RecordError):
     """A value does not fit into a message."""
-
-
-def by_topic(
-    topics: Sequence[str] | None, count: int, failures: Mapping[int, Failure], default: str
-) -> list[tuple[str, list[int] | None]]:
-    """The indexes of the records of each topic; None: all of them."""
-    if topics is None or (count and topics.count(topics[0]) == len(topics)):
-        topic = default if topics is None else topics[0] or default
-        return [(topic, None if not failures else [index for index in range(count) if index not in failures])]
-    dealt: dict[str, list[int]] = {}
-    for index in range(count):
-        if index not in failures:
-            dealt.setdefault(topics[index] or default, []).append(index)
-    return list(dealt.items())
 
 
 def _chosen(column: Sequence[T], indexes: Sequence[int] | None) -> Sequence[T]:

@@ -16,7 +16,8 @@ from rocketconnect_sdk.stages import Stage
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.rocketmq.properties import extras_of
-from services.executor.runtime.source.encode import Encoded, Encoder, by_topic, keys_of, too_large
+from services.executor.runtime.rocketmq.queue_map import by_topic
+from services.executor.runtime.source.encode import Encoded, Encoder, keys_of, too_large
 from services.executor.runtime.source.pieces import Piece, ReadBatch
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from rocketconnect_sdk.configuration.connector_options import parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS, KEY_CONVERTER, VALUE_CONVERTER
 from rocketconnect_sdk.converters import Converter
+from rocketconnect_sdk.converters.registered import RegisteredConverter
 from rocketconnect_sdk.errors import ConfigError, ConnectorError, Problem, RecordError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
@@ -55,7 +56,7 @@ def _tried(plugin: Source, config: Config) -> Iterable[Problem]:
     key, value = converters_of(config)
     for option, converter, part in ((KEY_CONVERTER.key, key, _key), (VALUE_CONVERTER.key, value, _value)):
         # A registry is asked for nothing that nobody has sent.
-        if not converter.by_topic:
+        if not isinstance(converter, RegisteredConverter):
             yield from _refusals(option, config, converter, [part(record) for record in records])
 
 

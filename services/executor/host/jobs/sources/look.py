@@ -74,7 +74,11 @@ def _look(plugin: Source, config: Config, endpoints: Endpoints, around: Around) 
         there,
         written,
         around,
-        [read for body in written.bodies if body and (read := read_body(converter, body)) is not None],
+        [
+            read
+            for body, properties in zip(written.bodies, written.properties, strict=True)
+            if body and (read := read_body(converter, body, properties)) is not None
+        ],
     )
     return [] if found is None else [found]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.converters.registered import RegisteredConverter
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import find
@@ -22,7 +23,7 @@ from services.executor.host.jobs.plugins import TASKS
 from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.properties import extras_of
-from services.executor.runtime.source.encode import Target, keys_of
+from services.executor.runtime.source.encode import Target, keys_of, properties_by_topic
 from services.executor.runtime.source.encoders import encoder
 from services.executor.runtime.source.takeover import Found
 from services.executor.runtime.task_runtime import converters_of
@@ -57,7 +58,7 @@ def written(batch: SourceBatch, target: Target) -> Written:
     if encoded.failures:
         return Written(failure=encoded.failures[0])
     bodies = [body for piece in encoded.pieces for body in piece.bodies]
-    extras, _ = extras_of(batch, keys_of(target, batch, bodies, {}))
+    extras, _ = extras_of(batch, keys_of(target, batch, bodies, {}), properties_by_topic(target, batch, {}))
     return Written(bodies[0], b"" if extras is None else extras[0], encoded.pieces[0].queue.topic)
 
 
@@ -130,7 +131,7 @@ def sent(
     target, chain = target_of(plugin, config), make(config.raw)
     held.callback(chain.close)
     for converter in (target.key, target.value):
-        if converter.by_topic:
+        if isinstance(converter, RegisteredConverter):
             msg = f"converter {converter.name} would register the schemas of its messages; there are some when the source runs"
             raise PermanentError(msg)
     count = 0

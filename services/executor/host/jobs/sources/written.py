@@ -34,12 +34,14 @@ class Written:
         forms: What its messages may be; empty: anything.
         said: The options that say so.
         bodies: Some messages; none: not known.
+        properties: What their converter gives each of them.
         schema: Of the rows that these were made of; None: they had none, or more than one.
     """
 
     forms: frozenset[Form]
     said: str
     bodies: Sequence[bytes] = ()
+    properties: Sequence[Mapping[str, str]] = ()
     schema: Schema | None = None
 
 
@@ -56,19 +58,21 @@ def written_of(config: Config, converter: Converter, sample: SourceBatch | None,
     records = [] if sample is None or chain is None else records_of(config, sample, chain)
     converter.for_topic(config["topic"])
     bodies: list[bytes] = []
+    properties: list[Mapping[str, str]] = []
     for record in records:
         try:
             bodies.append(converter.encode_dry(record.value, record.schema))
         except RecordError:
             # A record that is bad then, whatever is in the topic.
             continue
+        properties.append(converter.properties_of(record.value, record.schema))
     forms = {content_of(body).form for body in bodies if body}
     # A line of text may well be a number.
     forms |= {Form.JSON} if Form.TEXT in forms else set()
     schemas = {record.schema for record in records}
     schema = schemas.pop() if len(schemas) == 1 else None
     is_row = schema is not None and schema.type is Type.STRUCT
-    return Written(frozenset(forms) or _possible(config), said, bodies, schema if is_row else None)
+    return Written(frozenset(forms) or _possible(config), said, bodies, properties, schema if is_row else None)
 
 
 def _said(config: Config) -> str:

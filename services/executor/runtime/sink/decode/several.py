@@ -14,6 +14,7 @@ from rocketmq_remoting.batch import DecodedBatch
 from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.rocketmq.properties import TOMBSTONE
 from services.executor.runtime.sink.decode.decoder import Decoder, damaged
+from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
 from services.executor.runtime.sink.decode.taken import Originals, Taken
 
@@ -62,6 +63,8 @@ class SeveralDecoder(Decoder):
         if not body and TOMBSTONE in batch[index].properties:
             return [_NOTHING], None, None
         try:
+            if self._value.reads_headers:
+                return (*self._value.records_of(body, headers_of(batch[index].properties, "")), None)
             return (*self._value.records(body), None)
         except RecordError as error:
             return [_NOTHING], None, Failure.of_value(Stage.CONVERT, error, body, self._value)

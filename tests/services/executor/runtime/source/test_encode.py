@@ -174,3 +174,23 @@ def test_the_dead_letter_of_a_record_with_a_bad_key_keeps_its_value_and_pretends
     (letter,) = encode(batch(["value"], keys=["\ud800"]), dead="d").pieces
     assert letter.bodies == [b"value"]
     assert not {"KEYS", "connect-key-base64"} & decode_properties(letter.properties[0]).keys()
+
+
+def test_what_a_converter_says_in_properties_is_in_them_beside_headers() -> None:
+    values = [{"id": "1"}, {"none": "id"}, None, {"id": "4"}]
+    headers = [{"CE_type": "of the record", "h": "x"}] * 4
+    batch = SourceBatch("p", values, [(n,) for n in range(1, 5)], headers=headers, topics=["a", "a", "a", "b"])
+    options = {"mode": "binary", "id": "${value.id}", "source": "/${topic}", "type": "t"}
+    encoded = encode(batch, by=converter("cloudevents", options, is_key=False))
+    assert list(encoded.failures) == [1]
+    found = {}
+    for piece in encoded.pieces:
+        for offset, properties in zip(piece.offsets, piece.properties, strict=True):
+            found[offset] = decode_properties(properties)
+    event = {"CE_specversion": "1.0", "CE_type": "t", "CE_contenttype": "application/json"}
+    assert found[1,].items() >= {**event, "CE_id": "1", "CE_source": "/a", "connect-ext-h": "x"}.items()
+    assert found[4,].items() >= {**event, "CE_id": "4", "CE_source": "/b"}.items()
+    assert not [name for name in found[3,] if name.startswith("CE_")]
+    whole = SourceBatch("p", [{"id": "1"}], [(1,)], properties=[{"A": "a", "CE_id": "other"}])
+    (piece,) = encode(whole, by=converter("cloudevents", options, is_key=False)).pieces
+    assert decode_properties(piece.properties[0]).items() >= {"A": "a", "CE_id": "1"}.items()

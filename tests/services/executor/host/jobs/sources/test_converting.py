@@ -49,6 +49,12 @@ def test_what_transforms_make_of_records_is_tried(tmp_path: Path) -> None:
     assert "cannot write the only record" in warning.reason
 
 
+def test_records_without_an_id_that_are_to_be_events_are_told(lines: Path) -> None:
+    (warning,) = told(lines, value_converter="cloudevents")
+    assert "nothing says its id: set value.converter.id=" in warning.reason
+    assert told(lines, value_converter="cloudevents", value_converter_id="${topic}-${value}") == []
+
+
 def test_the_converter_of_keys_is_tried_too(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text("id,name\n1,a\nx,b\n")

@@ -13,6 +13,7 @@ from rocketconnect_sdk.transforms import Record, Transform
 from rocketconnect_sdk.transforms.chain import Chain, Step
 from rocketmq_remoting.batch import DecodedBatch, Source
 from rocketmq_remoting.model import MessageQueue
+from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import Part, Wanted
@@ -119,3 +120,14 @@ def test_a_message_goes_to_one_topic_and_records_that_would_go_to_another_are_ba
     (bad,) = parts[0].bad
     assert (bad.offset, bad.row) == (100, 2)
     assert "goes to another topic than the first one of its message" in bad.failure.message
+
+
+def test_what_properties_say_is_given_to_a_converter_that_wants_it() -> None:
+    event = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t"}
+    raw = encode_properties({f"CE_{name}": text for name, text in event.items()} | {"connect-ext-ce_subject": "a"})
+    source = Source(bytes(100), [0])
+    batch = DecodedBatch(QUEUE, [b"7"], [100], [raw], [1_000], [source], 1)
+    policy = ErrorPolicy(tolerant=False, dead_letter_topic="", properties=True, log=False, log_values=False)
+    reader = decoder(TEXT, converter("cloudevents", {}, is_key=False), policy, Wanted(), Chain([]))
+    (part,) = reader.decode(batch, None, 100, {}, 1.0, {})
+    assert part.records.values == [{**event, "subject": "a", "data": 7}]

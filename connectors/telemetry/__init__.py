@@ -1,0 +1,1 @@
+"""Telemetry over HTTP as rows: OTLP and the remote write of Prometheus."""
