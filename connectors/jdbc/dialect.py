@@ -167,6 +167,19 @@ class Dialect(ABC):
         """A statement that inserts the rows of a staging table, or updates those of the same key."""
 
     @abstractmethod
+    def raised(self, table: str, columns: Sequence[str], key: Sequence[str], number: str) -> str:
+        """A statement that inserts a row, or raises a number of the row of its key to that of the new one, unless it is higher.
+
+        It locks the row until the transaction ends, also one that it leaves as it is. It takes a value for each column.
+
+        Args:
+            table: The table.
+            columns: Of the row.
+            key: Those of its unique index.
+            number: The column that is raised.
+        """
+
+    @abstractmethod
     def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
         """A statement that gives the rows whose keys are in a staging table its values; at least one column is not in the key."""
 
@@ -202,6 +215,11 @@ class Dialect(ABC):
         target, wanted = self.quoted(table), self.quoted(staged)
         same = self._same(target, wanted, key)
         return f"SELECT count(*) FROM {wanted} WHERE NOT EXISTS (SELECT 1 FROM {target} WHERE {same})"  # noqa: S608  # as above
+
+    def _inserted(self, table: str, columns: Sequence[str]) -> str:
+        """A statement that inserts a row of values."""
+        marks = ", ".join([self.parameter] * len(columns))
+        return f"INSERT INTO {self.quoted(table)} ({', '.join(map(self.column, columns))}) VALUES ({marks})"  # noqa: S608  # quoted
 
     def _same(self, target: str, staged: str, key: Sequence[str]) -> str:
         return " AND ".join(f"{staged}.{self.column(name)} = {target}.{self.column(name)}" for name in key)

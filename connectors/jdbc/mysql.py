@@ -276,6 +276,12 @@ class Mysql(Dialect):
         select = f"SELECT {names} FROM {self.quoted(staged)}"  # noqa: S608  # names are quoted
         return f"INSERT INTO {self.quoted(table)} ({names}) {select} ON DUPLICATE KEY UPDATE {change}"
 
+    def raised(self, table: str, columns: Sequence[str], key: Sequence[str], number: str) -> str:
+        """See Dialect."""
+        del key
+        highest = f"GREATEST({self.column(number)}, VALUES({self.column(number)}))"
+        return f"{self._inserted(table, columns)} ON DUPLICATE KEY UPDATE {self.column(number)} = {highest}"
+
     def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
         """See Dialect."""
         target, new = self.quoted(table), self.quoted(staged)

@@ -268,6 +268,12 @@ class Postgres(Dialect):
         select = f"OVERRIDING SYSTEM VALUE SELECT {names} FROM {self.quoted(staged)}"  # noqa: S608  # names are quoted
         return f"INSERT INTO {self.quoted(table)} ({names}) {select} ON CONFLICT ({on}) DO {change}"
 
+    def raised(self, table: str, columns: Sequence[str], key: Sequence[str], number: str) -> str:
+        """See Dialect."""
+        on, raised = ", ".join(map(self.column, key)), self.column(number)
+        highest = f"GREATEST({self.quoted(table)}.{raised}, EXCLUDED.{raised})"
+        return f"{self._inserted(table, columns)} ON CONFLICT ({on}) DO UPDATE SET {raised} = {highest}"
+
     def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
         """See Dialect."""
         target, new = self.quoted(table), self.quoted(staged)
