@@ -103,6 +103,9 @@ class Dialect(ABC):
             Exception: of the driver, see `fault`.
         """
 
+    def end_abandoned(self, connection: Connection) -> None:  # noqa: B027  # the locks of SQLite end with their process
+        """Has the server end the session where it rests for ABANDONED_SECONDS with locks: for one that writes, and never does."""
+
     @abstractmethod
     def fault(self, error: BaseException) -> Fault | None:
         """What an error means; None: it is not one of the driver."""

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
+from connectors.databases import sessions
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
 from connectors.jdbc.kept.postgres import Column, checks, key_checks, scale
 from connectors.jdbc.place import Place
@@ -56,6 +57,8 @@ _REFUSALS = {
 }
 _STATES = {
     "25006": Fault.READ_ONLY,
+    "25P03": Fault.AWAY,
+    "25P04": Fault.AWAY,
     "55P03": Fault.LOCKED,
     "40P01": Fault.LOCKED,
     "40001": Fault.LOCKED,
@@ -87,6 +90,7 @@ _SETTINGS = {
     "array_nulls": "on",
     "xmloption": "content",
     "standard_conforming_strings": "on",
+    **sessions.POSTGRES,
 }
 """Of the session, whatever the server, the database and the role are set to: what is written and read depends on them."""
 _LONGEST = 63
@@ -139,7 +143,14 @@ class Postgres(Dialect):
             connect_timeout=seconds,
             options=" ".join(f"-c {name}={value}" for name, value in _SETTINGS.items()),
             client_encoding="utf8",
+            **sessions.LIBPQ,  # type: ignore[arg-type]  # as above
         )
+
+    def end_abandoned(self, connection: Connection) -> None:
+        """See Dialect. Not every server has all of the settings."""
+        for name, value in sessions.writing_postgres().items():
+            connection.execute("SELECT set_config(name, %s, false) FROM pg_settings WHERE name = %s", (value, name))
+        connection.commit()
 
     def fault(self, error: BaseException) -> Fault | None:
         """See Dialect. https://www.postgresql.org/docs/current/errcodes-appendix.html."""

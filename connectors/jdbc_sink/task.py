@@ -1,5 +1,6 @@
 """A batch becomes one transaction: rows are staged, merged, and the positions are stored with them."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -32,6 +33,8 @@ from rocketconnect_sdk.wording.counts import counted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_IDLE_SECONDS = 20.0
+"""A connection that has rested for longer is made anew: the server ends it sooner or later, or a firewall has."""
 _REFUSED = 1000
 """So many values that the database refuses are looked for at once."""
 
@@ -71,6 +74,8 @@ class JdbcTask(DataFrameSinkTask):
         self._flush = flush
         self._log = log
         self._connection: Connection = None
+        self._used = 0.0
+        """When the connection was used last."""
         self._tables = Tables(place, dialect, writing, log)
         self._merging = Merging(dialect, writing, log)
         self._schema: Schema | None = None
@@ -153,14 +158,18 @@ class JdbcTask(DataFrameSinkTask):
         Raises:
             SystemAway, RetriableError, PermanentError: what an error of the database means.
         """
+        if time.monotonic() - self._used > _IDLE_SECONDS:
+            self.close()
         try:
             if self._connection is None:
                 self._connection = self._dialect.connect(self._place, *self._login)
+                self._dialect.end_abandoned(self._connection)
             connection = self._connection
             self._merging.begin()
             self._dialect.begin(connection)
             yield connection
             commit_all(connection)
+            self._used = time.monotonic()
         except BaseException as error:
             # What was cached of tables may be why.
             self._keys = {}

@@ -137,7 +137,7 @@ def _explained(login: Login, error: "pymysql.MySQLError") -> Exception:
         return NotReady(
             f"cannot talk to {login.server} over TLS: {text}. Give the certificate of who signed the server's, or turn TLS off"
         )
-    if code == 0 or 2000 <= code < 3000 or code in {1053, 1077, 1079, 1080, 1927}:
+    if code == 0 or 2000 <= code < 3000 or code in {1053, 1077, 1079, 1080, 1927, 4031}:
         return SystemAway(f"{login.server} does not answer: {text}")
     return PermanentError(f"{where} answers with the error {code}: {text}")
 

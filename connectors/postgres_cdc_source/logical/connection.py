@@ -13,6 +13,7 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow, tuple_row
 
+from connectors.databases import sessions
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.permissions.connections import libpq
 
@@ -23,8 +24,9 @@ _SETTINGS = {
     "timezone": "UTC",
     "extra_float_digits": "3",
     "bytea_output": "hex",
+    **sessions.POSTGRES,
 }
-"""The texts of values depend on these, whatever the database, the role or the server are set to."""
+"""The texts of values, and how a session ends, depend on these, whatever the database, the role or the server are set to."""
 _MONEY = {"lc_monetary": "C"}
 """How amounts are written; without it an amount as a number has the digits that the server's currency has."""
 
@@ -77,10 +79,7 @@ class Address:
         options = " ".join([*filter(None, [self.options.get("options")]), *ours])
         parameters = {
             "connect_timeout": "10",
-            "keepalives_idle": "10",
-            "keepalives_interval": "5",
-            "keepalives_count": "3",
-            "tcp_user_timeout": "30000",
+            **sessions.LIBPQ,
             "application_name": "rocketconnect",
             **{name: value for name, value in self.options.items() if name != "options"},
             **({"password": self.password} if self.password else {}),
