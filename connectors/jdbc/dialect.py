@@ -30,6 +30,8 @@ class Fault(Enum):
     """Another transaction holds a lock, or both wait for each other."""
     READ_ONLY = auto()
     """The server takes no writes: a replica, or one that was replaced."""
+    UNTRUSTED = auto()
+    """TLS fails: by the certificate of the server, or by ours, or since one side wants it and the other does not."""
     DENIED = auto()
     """The user or the password is wrong, or a privilege is missing."""
     MISSING = auto()

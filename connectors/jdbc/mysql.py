@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from connectors.databases import sessions
+from connectors.databases.tls import untrusted
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
 from connectors.jdbc.kept.mysql import Column, checks, key_checks
 from connectors.jdbc.place import Place
@@ -125,6 +126,7 @@ class Mysql(Dialect):
             connect_timeout=seconds,
             read_timeout=seconds,
             write_timeout=seconds,
+            **place.tls.pymysql(),
             init_command=f"SET {', '.join(f'{name} = {value}' for name, value in _SETTINGS.items())}",
         )
 
@@ -140,6 +142,8 @@ class Mysql(Dialect):
 
         if not isinstance(error, pymysql.err.Error):
             return None
+        if untrusted(error):
+            return Fault.UNTRUSTED
         code = error.args[0] if error.args else 0
         kinds = (
             (_AWAY, Fault.AWAY),

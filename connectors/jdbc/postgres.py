@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from connectors.databases import sessions
+from connectors.databases.tls import untrusted_text
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
 from connectors.jdbc.kept.postgres import Column, checks, key_checks, scale
 from connectors.jdbc.place import Place
@@ -52,6 +53,7 @@ _BACK = {
 _REFUSALS = {
     "authentication failed": Fault.DENIED,
     "no password supplied": Fault.DENIED,
+    "pg_hba.conf": Fault.DENIED,
     "role": Fault.DENIED,
     "does not exist": Fault.MISSING,
 }
@@ -144,6 +146,7 @@ class Postgres(Dialect):
             options=" ".join(f"-c {name}={value}" for name, value in _SETTINGS.items()),
             client_encoding="utf8",
             **sessions.LIBPQ,  # type: ignore[arg-type]  # as above
+            **place.tls.libpq(),  # type: ignore[arg-type]  # as above
         )
 
     def end_abandoned(self, connection: Connection) -> None:
@@ -162,6 +165,8 @@ class Postgres(Dialect):
             if isinstance(error, psycopg.ProgrammingError):
                 return Fault.OTHER
             # A connection that could not be made has only a text.
+            if untrusted_text(str(error)):
+                return Fault.UNTRUSTED
             return next((fault for words, fault in _REFUSALS.items() if words in str(error)), Fault.AWAY)
         return _STATES.get(error.sqlstate) or _CLASSES.get(error.sqlstate[:2], Fault.OTHER)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from connectors.jdbc import dialect_of, parse_url
-from connectors.jdbc.options import CONNECTION
+from connectors.jdbc import dialect_of
+from connectors.jdbc.options import CONNECTION, connection_problems, database_of
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, parse_columns
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_ROWS, flush_interval
@@ -105,7 +105,7 @@ class JdbcSink(DataFrameSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _mode_problems, _columns_problems, _evolution_problems, _database_problems)
+        return run_checks(config, connection_problems, _mode_problems, _columns_problems, _evolution_problems, _database_problems)
 
     def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         """Against the tables that are there. See Sink."""
@@ -118,7 +118,7 @@ class JdbcSink(DataFrameSink):
         from connectors.jdbc.session import Session
         from connectors.jdbc_sink.verification import JdbcTables
 
-        session = Session(parse_url(config["connection.url"], writes=True), config["user"], config["password"] or "")
+        session = Session(database_of(config, writes=True), config["user"], config["password"] or "")
         return JdbcTables(session, config["table.name.format"])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "JdbcTask":
@@ -128,7 +128,7 @@ class JdbcSink(DataFrameSink):
         from connectors.jdbc_sink.task import JdbcTask
 
         del task
-        place = parse_url(config["connection.url"], writes=True)
+        place = database_of(config, writes=True)
         dialect = dialect_of(place)
         owner = (context.generation, context.epoch)
         writing = Writing(

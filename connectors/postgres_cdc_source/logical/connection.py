@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow, tuple_row
 
 from connectors.databases import sessions
+from connectors.databases.tls import FIX, untrusted_text
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.permissions.connections import libpq
 
@@ -34,12 +35,10 @@ _PERMANENT = (
     "password authentication failed",
     "no password supplied",
     "does not exist",
-    "no pg_hba.conf entry",
+    "pg_hba.conf",
     "permission denied",
     "is not permitted to log in",
     "invalid",
-    "certificate",
-    "does not support SSL",
 )
 _NO_REPLICATION = ("must be superuser or replication role", "permission denied to start WAL sender")
 
@@ -182,6 +181,9 @@ def _refused(address: Address, text: str) -> NoReturn:
         fix = f"A superuser has to run {grant_replication(address.user)}"
         msg = f"{address}: the role may not replicate. {fix}. PostgreSQL says: {reason}"
         raise PermanentError(msg)
+    if untrusted_text(reason):
+        msg = f"{address}: there is no connection over TLS. {FIX}. libpq says: {reason}"
+        raise PermanentError(msg).naming("ssl.mode")
     if any(words in reason for words in _PERMANENT):
         fix = "Correct the user, the password, the database or the server's pg_hba.conf"
         msg = f"{address}: PostgreSQL refuses the connection. {fix}. It says: {reason}"
