@@ -10,6 +10,7 @@ from connectors.jdbc import Dialect, Fault, Place, Table, dialect_of
 from connectors.jdbc.dialect import Connection
 from connectors.jdbc.options import database_of
 from connectors.jdbc_sink.shape import name_problem
+from connectors.jdbc_sink.store import is_positions
 from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Policy
@@ -106,6 +107,9 @@ def _problems(config: Config, place: Place, dialect: Dialect, connection: Connec
         if table is not None:
             grants += dialect.grants(connection, name, needed)
             if name != positions:
+                if is_positions([each.name for each in table.columns.fields]):
+                    yield Problem("table.name.format", name, "is a table of positions of a connector", "Name another table.")
+                    continue
                 grants += dialect.grants(connection, name, alters)
                 if table.is_view:
                     yield Problem("table.name.format", name, "is a view that takes no rows", "Name the table behind it.")

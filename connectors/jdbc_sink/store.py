@@ -1,7 +1,7 @@
 """Where a connector is, in a table beside its data: claims of its owners, and positions. One transaction has both."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,11 @@ _KEY = ("connector", "place")
 _WIDTH = 191
 _PLAN = "plan"
 _OF_TASK = "task "
+
+
+def is_positions(columns: Collection[str]) -> bool:
+    """Whether a table with these columns is one of positions, of whatever connector and under whatever name."""
+    return {each.name for each in _COLUMNS.fields} <= set(columns)
 
 
 @dataclass(frozen=True, slots=True)
