@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.servers.certificates import Authority
+from tests.connectors.databases.certificates import Authority
 from tests.servers.mariadb import Mariadb
 from tests.servers.postgres import Postgres
 

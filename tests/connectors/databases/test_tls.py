@@ -22,8 +22,8 @@ from connectors.postgres_cdc_source.logical.stream import Stream
 from connectors.postgres_cdc_source.settings import address_of
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config, parse
+from tests.connectors.databases.certificates import Authority
 from tests.connectors.databases.conftest import PASSWORD, Secured
-from tests.servers.certificates import Authority
 
 SHOWS_NONE = "certificate|Access denied"
 

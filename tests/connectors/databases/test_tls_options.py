@@ -10,7 +10,7 @@ from connectors.mysql_cdc_source.settings import login_of
 from connectors.postgres_cdc_source import PostgresCdcSource
 from connectors.postgres_cdc_source.settings import address_of
 from rocketconnect_sdk.options import Kind, Option, parse
-from tests.servers.certificates import Authority
+from tests.connectors.databases.certificates import Authority
 
 OPTIONS = (*TLS, Option("password", "The password.", Kind.STRING))
 
