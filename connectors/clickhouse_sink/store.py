@@ -7,7 +7,7 @@ positions, is refused by its statement itself: see `guard`. A statement that was
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -25,6 +25,11 @@ _KEY = "connector, place, generation, epoch"
 _STRUCTURE = [("place", "String"), ("position", "String")]
 _WAIT_SECONDS = 5.0
 _POLL_SECONDS = 0.05
+
+
+def is_positions(columns: Collection[str]) -> bool:
+    """Whether a table with these columns is one of positions, of whatever connector and under whatever name."""
+    return {"connector", "place", "position", "generation", "epoch"} <= set(columns)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from connectors.clickhouse.place import quoted
 from connectors.clickhouse.tables import Table, table_of
 from connectors.clickhouse.types import Column, column_type
 from connectors.clickhouse_sink.shape import create, fitted, met, never_null, rows_block, structure_of, takes, target_of
+from connectors.clickhouse_sink.store import is_positions
 from connectors.clickhouse_sink.writing import DEFINITIONS, ENGINE_FIX, INDEX, PLACE, Writing, engine_problem, queue_number
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.objects import rows_of_array
@@ -81,6 +82,9 @@ class TableWriter(SinkWriter):
     def _rows(self, batch: SinkBatch, refused: dict[int, str]) -> list[Rows]:
         name = self._writing.name(batch.topic)
         table = table_of(self._client, name)
+        if table is not None and is_positions(table.names):
+            msg = f"{name} is a table of positions, which records are never written to"
+            raise RecordError(msg)
         read = self._read(batch, table, refused)
         changes = read_changes(read.values, read.schema)
         refused.update({index: why for index, why in changes.reasons.items() if index not in refused})

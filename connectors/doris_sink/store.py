@@ -8,7 +8,7 @@ wait. One of the two sees the other: then the load is aborted, unless its commit
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from uuid import uuid4
@@ -31,6 +31,11 @@ _DEFINITIONS = (
 _WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 _THERE, _GONE = "there", "gone"
+
+
+def is_positions(columns: Collection[str]) -> bool:
+    """Whether a table with these columns is one of positions, of whatever connector and under whatever name."""
+    return {*_KEY, *_COLUMNS} <= set(columns)
 
 
 class Store:

@@ -17,6 +17,7 @@ from connectors.doris.tables import Table, table_of
 from connectors.doris.types import column_type
 from connectors.doris_sink.defaults import filled
 from connectors.doris_sink.shape import TAKES, create, fitted, lines, met, stand_ins, target_of
+from connectors.doris_sink.store import is_positions
 from connectors.doris_sink.writing import Writing, table_problem
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.objects import rows_of_array
@@ -246,6 +247,9 @@ class _Staging:
         if table is None and not self._writing.create:
             msg = f"{self._writing.place}: there is no table {name}. Make it, or set table.create=true"
             raise PermanentError(msg)
+        if table is not None and is_positions(table.names):
+            msg = f"{name} is a table of positions, which records are never written to"
+            raise RecordError(msg)
         if table is not None and (problem := table_problem(self._writing, table)):
             msg = f"{name} {problem[0]}. {problem[1]}"
             raise PermanentError(msg)

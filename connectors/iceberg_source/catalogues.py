@@ -5,6 +5,7 @@ import re
 from abc import ABC, abstractmethod
 from pathlib import Path
 
+from connectors.databases import sessions
 from connectors.jdbc.place import Place
 from connectors.lakes.rest_catalogue import RestCatalogue, RestLogin
 from rocketconnect_sdk.errors import PermanentError, SystemAway
@@ -83,6 +84,7 @@ class DatabaseCatalogue(Catalogue):
                 password=self._password,
                 connect_timeout=_WAIT_SECONDS,
                 options="-c statement_timeout=60s",
+                **sessions.LIBPQ,  # type: ignore[arg-type]  # as above
             ) as database:
                 row = database.execute(asked, (self._name, self._namespace, self._table)).fetchone()
         except psycopg.errors.UndefinedTable:

@@ -30,6 +30,8 @@ class Fault(Enum):
     """Another transaction holds a lock, or both wait for each other."""
     READ_ONLY = auto()
     """The server takes no writes: a replica, or one that was replaced."""
+    UNTRUSTED = auto()
+    """TLS fails: by the certificate of the server, or by ours, or since one side wants it and the other does not."""
     DENIED = auto()
     """The user or the password is wrong, or a privilege is missing."""
     MISSING = auto()
@@ -103,6 +105,9 @@ class Dialect(ABC):
             Exception: of the driver, see `fault`.
         """
 
+    def end_abandoned(self, connection: Connection) -> None:  # noqa: B027  # the locks of SQLite end with their process
+        """Has the server end the session where it rests for ABANDONED_SECONDS with locks: for one that writes, and never does."""
+
     @abstractmethod
     def fault(self, error: BaseException) -> Fault | None:
         """What an error means; None: it is not one of the driver."""
@@ -167,6 +172,19 @@ class Dialect(ABC):
         """A statement that inserts the rows of a staging table, or updates those of the same key."""
 
     @abstractmethod
+    def raised(self, table: str, columns: Sequence[str], key: Sequence[str], number: str) -> str:
+        """A statement that inserts a row, or raises a number of the row of its key to that of the new one, unless it is higher.
+
+        It locks the row until the transaction ends, also one that it leaves as it is. It takes a value for each column.
+
+        Args:
+            table: The table.
+            columns: Of the row.
+            key: Those of its unique index.
+            number: The column that is raised.
+        """
+
+    @abstractmethod
     def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
         """A statement that gives the rows whose keys are in a staging table its values; at least one column is not in the key."""
 
@@ -202,6 +220,11 @@ class Dialect(ABC):
         target, wanted = self.quoted(table), self.quoted(staged)
         same = self._same(target, wanted, key)
         return f"SELECT count(*) FROM {wanted} WHERE NOT EXISTS (SELECT 1 FROM {target} WHERE {same})"  # noqa: S608  # as above
+
+    def _inserted(self, table: str, columns: Sequence[str]) -> str:
+        """A statement that inserts a row of values."""
+        marks = ", ".join([self.parameter] * len(columns))
+        return f"INSERT INTO {self.quoted(table)} ({', '.join(map(self.column, columns))}) VALUES ({marks})"  # noqa: S608  # quoted
 
     def _same(self, target: str, staged: str, key: Sequence[str]) -> str:
         return " AND ".join(f"{staged}.{self.column(name)} = {target}.{self.column(name)}" for name in key)

@@ -5,6 +5,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from connectors.databases import sessions
+from connectors.databases.tls import untrusted
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
 from connectors.jdbc.kept.mysql import Column, checks, key_checks
 from connectors.jdbc.place import Place
@@ -92,7 +94,7 @@ _SETTINGS = {
 _LONGEST = 64
 _WORTH_LOADING = 100
 """Rows: fewer are inserted as quickly."""
-_AWAY = frozenset({1040, 1053, 1203, 1226, 1927, 2002, 2003, 2006, 2013})
+_AWAY = frozenset({1040, 1053, 1203, 1226, 1927, 2002, 2003, 2006, 2013, 4031})
 _LOCKED = frozenset({1205, 1213, 3572})
 _READ_ONLY = frozenset({1290, 1792, 1836})
 _DENIED = frozenset({1044, 1045, 1142, 1143, 1227, 1698})
@@ -122,8 +124,17 @@ class Mysql(Dialect):
             password=password,
             charset="utf8mb4",
             connect_timeout=seconds,
+            read_timeout=seconds,
+            write_timeout=seconds,
+            **place.tls.pymysql(),
             init_command=f"SET {', '.join(f'{name} = {value}' for name, value in _SETTINGS.items())}",
         )
+
+    def end_abandoned(self, connection: Connection) -> None:
+        """See Dialect."""
+        settings = ", ".join(f"SESSION {name} = {value}" for name, value in sessions.writing_mysql().items())
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET {settings}")
 
     def fault(self, error: BaseException) -> Fault | None:
         """See Dialect."""
@@ -131,6 +142,8 @@ class Mysql(Dialect):
 
         if not isinstance(error, pymysql.err.Error):
             return None
+        if untrusted(error):
+            return Fault.UNTRUSTED
         code = error.args[0] if error.args else 0
         kinds = (
             (_AWAY, Fault.AWAY),
@@ -275,6 +288,12 @@ class Mysql(Dialect):
         change = ", ".join(f"{name} = VALUES({name})" for name in others)
         select = f"SELECT {names} FROM {self.quoted(staged)}"  # noqa: S608  # names are quoted
         return f"INSERT INTO {self.quoted(table)} ({names}) {select} ON DUPLICATE KEY UPDATE {change}"
+
+    def raised(self, table: str, columns: Sequence[str], key: Sequence[str], number: str) -> str:
+        """See Dialect."""
+        del key
+        highest = f"GREATEST({self.column(number)}, VALUES({self.column(number)}))"
+        return f"{self._inserted(table, columns)} ON DUPLICATE KEY UPDATE {self.column(number)} = {highest}"
 
     def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
         """See Dialect."""

@@ -7,6 +7,7 @@ from pymysql.constants import CR
 from pymysql.cursors import Cursor
 from pymysql.err import DataError, OperationalError
 
+from connectors.databases.sessions import keep_alive
 from connectors.mysql.packets import PacketReader
 
 _PACKET = 1 << 20
@@ -23,6 +24,12 @@ class BulkConnection(Connection):
 
     rows_to_load: memoryview | None = None
     _packets: PacketReader | None = None
+
+    def connect(self, sock: Any = None) -> None:
+        """Connects, which alone the timeouts are for: a statement may take as long as the server's machine is there."""
+        super().connect(sock)
+        keep_alive(self._sock)  # type: ignore[attr-defined]  # PyMySQL's types do not tell
+        self._read_timeout = self._write_timeout = None
 
     @property
     def packets(self) -> PacketReader:

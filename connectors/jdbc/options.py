@@ -1,7 +1,12 @@
 """How a connector is told of a database and of who it is there."""
 
-from connectors.jdbc.place import url_problem
-from rocketconnect_sdk.options import Option
+from collections.abc import Iterable
+from dataclasses import replace
+
+from connectors.databases.tls import TLS, tls_of, tls_problems
+from connectors.jdbc.place import Place, parse_url, url_problem
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
 
 _FIX = "Write postgresql://host:5432/database, mysql://host:3306/database or sqlite:////absolute/path; a jdbc: before it is taken."
@@ -25,5 +30,22 @@ CONNECTION = (
         aliases=("connection.user", "username"),
     ),
     Option("password", "The password of the user.", secret=True, aliases=("connection.password",)),
+    *TLS,
 )
-"""The options of a connection: `connection.url`, `user`, `password`."""
+"""The options of a connection: `connection.url`, `user`, `password`, and TLS."""
+
+
+def database_of(config: Config, *, writes: bool = False) -> Place:
+    """The database, by these options.
+
+    Args:
+        config: With the options CONNECTION.
+        writes: A sink writes to it.
+    """
+    return replace(parse_url(config["connection.url"], writes=writes), tls=tls_of(config))
+
+
+def connection_problems(config: Config) -> Iterable[Problem]:
+    """What is wrong with the options TLS."""
+    place = database_of(config)
+    return () if place.kind == "sqlite" else tls_problems(config, place.host)

@@ -1,9 +1,10 @@
 """Where a database is."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
+from connectors.databases.tls import DatabaseTls
 from rocketconnect_sdk.origins.tables import address
 
 _KINDS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite"}
@@ -20,6 +21,7 @@ class Place:
         port: Of the server.
         database: Its name; of SQLite the absolute path of its file.
         writes: A sink writes to it.
+        tls: How connections to it are encrypted.
     """
 
     kind: str
@@ -27,6 +29,7 @@ class Place:
     port: int
     database: str
     writes: bool = False
+    tls: DatabaseTls = field(default_factory=DatabaseTls)
 
     def __str__(self) -> str:
         """For people."""
@@ -48,7 +51,7 @@ def parse_url(url: str, *, writes: bool = False) -> Place:
         msg = "has a user or a password in it: these have options of their own"
         raise ValueError(msg)
     if parts.query or parts.fragment:
-        msg = "has parameters behind a ?, and there are none"
+        msg = "has parameters behind a ?, and there are none: for TLS set ssl.mode and ssl.ca.location"
         raise ValueError(msg)
     path = unquote(parts.path)
     # SQLAlchemy's sqlite:////path has an absolute path behind the third slash, and jdbc:sqlite:/path right behind the colon.

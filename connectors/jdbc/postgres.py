@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
+from connectors.databases import sessions
+from connectors.databases.tls import untrusted_text
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
 from connectors.jdbc.kept.postgres import Column, checks, key_checks, scale
 from connectors.jdbc.place import Place
@@ -51,11 +53,14 @@ _BACK = {
 _REFUSALS = {
     "authentication failed": Fault.DENIED,
     "no password supplied": Fault.DENIED,
+    "pg_hba.conf": Fault.DENIED,
     "role": Fault.DENIED,
     "does not exist": Fault.MISSING,
 }
 _STATES = {
     "25006": Fault.READ_ONLY,
+    "25P03": Fault.AWAY,
+    "25P04": Fault.AWAY,
     "55P03": Fault.LOCKED,
     "40P01": Fault.LOCKED,
     "40001": Fault.LOCKED,
@@ -87,6 +92,7 @@ _SETTINGS = {
     "array_nulls": "on",
     "xmloption": "content",
     "standard_conforming_strings": "on",
+    **sessions.POSTGRES,
 }
 """Of the session, whatever the server, the database and the role are set to: what is written and read depends on them."""
 _LONGEST = 63
@@ -139,7 +145,15 @@ class Postgres(Dialect):
             connect_timeout=seconds,
             options=" ".join(f"-c {name}={value}" for name, value in _SETTINGS.items()),
             client_encoding="utf8",
+            **sessions.LIBPQ,  # type: ignore[arg-type]  # as above
+            **place.tls.libpq(),  # type: ignore[arg-type]  # as above
         )
+
+    def end_abandoned(self, connection: Connection) -> None:
+        """See Dialect. Not every server has all of the settings."""
+        for name, value in sessions.writing_postgres().items():
+            connection.execute("SELECT set_config(name, %s, false) FROM pg_settings WHERE name = %s", (value, name))
+        connection.commit()
 
     def fault(self, error: BaseException) -> Fault | None:
         """See Dialect. https://www.postgresql.org/docs/current/errcodes-appendix.html."""
@@ -151,6 +165,8 @@ class Postgres(Dialect):
             if isinstance(error, psycopg.ProgrammingError):
                 return Fault.OTHER
             # A connection that could not be made has only a text.
+            if untrusted_text(str(error)):
+                return Fault.UNTRUSTED
             return next((fault for words, fault in _REFUSALS.items() if words in str(error)), Fault.AWAY)
         return _STATES.get(error.sqlstate) or _CLASSES.get(error.sqlstate[:2], Fault.OTHER)
 
@@ -267,6 +283,12 @@ class Postgres(Dialect):
         # A number that is generated always is given all the same, as COPY gives it.
         select = f"OVERRIDING SYSTEM VALUE SELECT {names} FROM {self.quoted(staged)}"  # noqa: S608  # names are quoted
         return f"INSERT INTO {self.quoted(table)} ({names}) {select} ON CONFLICT ({on}) DO {change}"
+
+    def raised(self, table: str, columns: Sequence[str], key: Sequence[str], number: str) -> str:
+        """See Dialect."""
+        on, raised = ", ".join(map(self.column, key)), self.column(number)
+        highest = f"GREATEST({self.quoted(table)}.{raised}, EXCLUDED.{raised})"
+        return f"{self._inserted(table, columns)} ON CONFLICT ({on}) DO UPDATE SET {raised} = {highest}"
 
     def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
         """See Dialect."""

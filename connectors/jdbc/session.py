@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from connectors.databases.tls import FIX
 from connectors.jdbc import Fault, Place, dialect_of, reading_of
 from connectors.jdbc.dialect import Connection
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
@@ -64,6 +65,8 @@ class Session:
                 return SystemAway(where)
             case Fault.LOCKED:
                 return RetriableError(where)
+            case Fault.UNTRUSTED:
+                return PermanentError(f"{where}. {FIX}").naming("ssl.mode")
             case Fault.DENIED:
                 user = self._login[0]
                 fix = (

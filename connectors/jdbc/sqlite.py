@@ -168,6 +168,12 @@ class Sqlite(Dialect):
         select = f"SELECT {names} FROM {self.quoted(staged)} WHERE true"  # noqa: S608  # names are quoted
         return f"INSERT INTO {self.quoted(table)} ({names}) {select} ON CONFLICT ({on}) DO {change}"
 
+    def raised(self, table: str, columns: Sequence[str], key: Sequence[str], number: str) -> str:
+        """See Dialect."""
+        on, raised = ", ".join(map(self.column, key)), self.column(number)
+        highest = f"MAX({self.quoted(table)}.{raised}, excluded.{raised})"
+        return f"{self._inserted(table, columns)} ON CONFLICT ({on}) DO UPDATE SET {raised} = {highest}"
+
     def update(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:
         """See Dialect."""
         target, new = self.quoted(table), self.quoted(staged)

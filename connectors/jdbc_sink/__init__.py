@@ -4,11 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from connectors.jdbc import dialect_of, parse_url
-from connectors.jdbc.options import CONNECTION
+from connectors.jdbc import dialect_of
+from connectors.jdbc.options import CONNECTION, connection_problems, database_of
+from connectors.jdbc_sink.naming import ALLOWED, naming_problems
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, parse_columns
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_ROWS, flush_interval
+from rocketconnect_sdk.configuration.patterns import compiled, patterns_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
@@ -42,6 +44,15 @@ class JdbcSink(DataFrameSink):
             "The table. ${topic} stands for the topic; ${database}, ${schema} and ${table} for what the source of a change "
             "envelope says. A point divides the schema (MySQL: the database) from the table.",
             default="${topic}",
+        ),
+        Option(
+            ALLOWED,
+            "The tables that records may name: regular expressions, of which one matches the whole name that table.name.format "
+            "makes of ${database}, ${schema} or ${table}. Needed where it has one of these. Tables of positions are never written.",
+            Kind.LIST,
+            "",
+            check=patterns_problem,
+            fix="Write regular expressions with commas between them, such as orders.*,customers.",
         ),
         Option(
             "insert.mode",
@@ -105,7 +116,9 @@ class JdbcSink(DataFrameSink):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, _mode_problems, _columns_problems, _evolution_problems, _database_problems)
+        return run_checks(
+            config, connection_problems, naming_problems, _mode_problems, _columns_problems, _evolution_problems, _database_problems
+        )
 
     def check_rows(self, config: Config, rows: Mapping[str, Schema]) -> Iterable[Problem]:
         """Against the tables that are there. See Sink."""
@@ -118,7 +131,7 @@ class JdbcSink(DataFrameSink):
         from connectors.jdbc.session import Session
         from connectors.jdbc_sink.verification import JdbcTables
 
-        session = Session(parse_url(config["connection.url"], writes=True), config["user"], config["password"] or "")
+        session = Session(database_of(config, writes=True), config["user"], config["password"] or "")
         return JdbcTables(session, config["table.name.format"])
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "JdbcTask":
@@ -128,11 +141,12 @@ class JdbcSink(DataFrameSink):
         from connectors.jdbc_sink.task import JdbcTask
 
         del task
-        place = parse_url(config["connection.url"], writes=True)
+        place = database_of(config, writes=True)
         dialect = dialect_of(place)
         owner = (context.generation, context.epoch)
         writing = Writing(
             config["table.name.format"],
+            tuple(map(compiled, config[ALLOWED])),
             config["insert.mode"] != _INSERT,
             config["insert.mode"] == _UPDATE,
             () if config["pk.mode"] == _NONE else tuple(config["pk.fields"]),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from connectors.databases.tls import FIX
 from connectors.jdbc import Fault
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 
@@ -31,6 +32,7 @@ def understood(fault: Fault, error: Exception, where: str, user: str, grants: Se
             RetriableError,
             f"the database is read-only: {said}. Name the server that takes writes in connection.url, or wait until this one does",
         ),
+        Fault.UNTRUSTED: (PermanentError, f"there is no connection over TLS: {said}. {FIX}"),
         Fault.DENIED: (PermanentError, f"the user {user!r} is not let in or has no privilege: {said}{fix}"),
         Fault.MISSING: (PermanentError, f"something is not there: {said}. Make it, or set auto.create=true for tables"),
         Fault.VALUE: (Refused, f"the database refuses values: {said}"),

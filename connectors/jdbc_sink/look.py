@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from connectors.jdbc import Dialect, Fault, Place, Table, dialect_of, parse_url
+from connectors.databases.tls import FIX
+from connectors.jdbc import Dialect, Fault, Place, Table, dialect_of
 from connectors.jdbc.dialect import Connection
+from connectors.jdbc.options import database_of
 from connectors.jdbc_sink.shape import name_problem
+from connectors.jdbc_sink.store import is_positions
 from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Policy
@@ -39,7 +42,7 @@ def database_problems(config: Config, held: Held) -> Iterator[Problem]:
         held: What is asked of each table that is there.
     """
     password = config["password"] or ""
-    place = parse_url(config["connection.url"], writes=True)
+    place = database_of(config, writes=True)
     if not login_is_known(config):
         return
     if place.kind == "sqlite" and (reason := writing().problem(place.database)):
@@ -70,7 +73,9 @@ def _file_problems(place: Place) -> Iterator[Problem]:
 
 
 def _refusals(config: Config, place: Place, fault: Fault, said: str) -> Iterator[Problem]:
-    if fault is Fault.DENIED:
+    if fault is Fault.UNTRUSTED:
+        yield Problem("ssl.mode", config["ssl.mode"], f"lets nobody connect to {place}: {said}", f"{FIX}.")
+    elif fault is Fault.DENIED:
         fix = "Set user and password to those of the database, and give the user privileges on it."
         yield Problem("user", config["user"], f"is not let in by {place}: {said}", fix)
     elif fault is Fault.MISSING:
@@ -102,6 +107,9 @@ def _problems(config: Config, place: Place, dialect: Dialect, connection: Connec
         if table is not None:
             grants += dialect.grants(connection, name, needed)
             if name != positions:
+                if is_positions([each.name for each in table.columns.fields]):
+                    yield Problem("table.name.format", name, "is a table of positions of a connector", "Name another table.")
+                    continue
                 grants += dialect.grants(connection, name, alters)
                 if table.is_view:
                     yield Problem("table.name.format", name, "is a view that takes no rows", "Name the table behind it.")

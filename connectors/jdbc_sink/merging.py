@@ -1,5 +1,6 @@
 """Changes of rows as statements: rows are staged in temporary tables, and merged into their table."""
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from logging import Logger
@@ -24,6 +25,7 @@ class Writing:
 
     Attributes:
         table: The format of the table's name.
+        allowed: Regular expressions for names that a record says, see naming.
         keyed: Rows of a key that is there replace it; else rows are inserted.
         update: Rows of a key that is not there are left out.
         key: The columns of the key; empty: those of the table's primary key.
@@ -37,6 +39,7 @@ class Writing:
     """
 
     table: str
+    allowed: tuple[re.Pattern[str], ...]
     keyed: bool
     update: bool
     key: tuple[str, ...]

@@ -1,7 +1,7 @@
 """Where a connector is, in a table beside its data: claims of its owners, and positions. One transaction has both."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +22,24 @@ _COLUMNS = struct(
         ("epoch", _Schema(Type.INT64)),
     ]
 )
+_NAMES = ("position", "generation", "epoch", "connector", "place")
+_KEY = ("connector", "place")
 _WIDTH = 191
+_PLAN = "plan"
+_OF_TASK = "task "
+
+
+def is_positions(columns: Collection[str]) -> bool:
+    """Whether a table with these columns is one of positions, of whatever connector and under whatever name."""
+    return {each.name for each in _COLUMNS.fields} <= set(columns)
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The table of positions. `place` is a queue, or "task 3" for the claim of the owner of task 3.
+    """The table of positions. `place` is a queue, or "task 3" for the claim of the owner of task 3, or "plan" for the newest plan.
+
+    Whoever claims begins with the row of the plan, which has a generation that only grows and is his until his transaction ends. So
+    of two who claim tasks of a connector, of whatever plans, one reads what the other has written, however late he is with it.
 
     Attributes:
         dialect: Of the database.
@@ -48,7 +60,7 @@ class Store:
         from connectors.jdbc_sink.shape import create
 
         if self.dialect.table(connection, self.table) is None:
-            made = create(self.dialect, self.table, _COLUMNS, ("connector", "place"), _WIDTH, self.dialect.exact(connection))
+            made = create(self.dialect, self.table, _COLUMNS, _KEY, _WIDTH, self.dialect.exact(connection))
             self._run(connection, made.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1))
 
     def claim(self, connection: Connection) -> Mapping[str, QueuePosition]:
@@ -57,15 +69,19 @@ class Store:
         Raises:
             PermanentError: there is a newer owner.
         """
-        generation, epoch = self.owner
-        mine = f"task {self.task}"
-        owners = {place: owner for place, (_, owner) in self._rows(connection).items() if place.startswith("task ")}
-        if any(owner[0] > generation for owner in owners.values()) or owners.get(mine, (0, 0)) > self.owner:
+        generation, _ = self.owner
+        raised = self.dialect.raised(self._escaped(self.table), _NAMES, _KEY, "generation")
+        self._run(connection, raised, self._row(_PLAN, "", (generation, 0)))
+        rows = self._rows(connection)
+        plan = rows[_PLAN][1]
+        owners = {place: owner for place, (_, owner) in rows.items() if place.startswith(_OF_TASK)}
+        # A task of an older version of this program claims without a row of the plan.
+        if any(each[0] > generation for each in (plan, *owners.values())) or owners.get(self._mine, (0, 0)) > self.owner:
             raise self._replaced()
         for place, of in owners.items():
-            if of[0] < generation and place != mine:
+            if of[0] < generation and place != self._mine:
                 self._put(connection, place, "", (generation, 0), known=True)
-        self._put(connection, mine, "", (generation, epoch), known=mine in owners)
+        self._put(connection, self._mine, "", self.owner, known=self._mine in owners)
         return self._positions(connection)
 
     def written(self, connection: Connection, commit: SinkCommit) -> bool:
@@ -74,7 +90,7 @@ class Store:
         Raises:
             PermanentError: there is a newer owner, or the batch does not continue what is stored.
         """
-        mine = self._rows(connection, f"task {self.task}").get(f"task {self.task}")
+        mine = self._rows(connection, self._mine).get(self._mine)
         if mine is None or mine[1] != self.owner:
             raise self._replaced()
         return is_written(self._positions(connection), commit)
@@ -100,20 +116,28 @@ class Store:
 
     def _put(self, connection: Connection, place: str, text: str, owner: tuple[int, int], *, known: bool) -> None:
         quoted, mark = self._quoted, self.dialect.parameter
-        names = ("position", "generation", "epoch", "connector", "place")
         if known:
-            change = ", ".join(f"{quoted(name)} = {mark}" for name in names[:3])
-            where = " AND ".join(f"{quoted(name)} = {mark}" for name in names[3:])
+            change = ", ".join(f"{quoted(name)} = {mark}" for name in _NAMES[:3])
+            where = " AND ".join(f"{quoted(name)} = {mark}" for name in _NAMES[3:])
             statement = f"UPDATE {quoted(self.table)} SET {change} WHERE {where}"  # noqa: S608  # names are quoted
         else:
-            marks = ", ".join([mark] * len(names))
-            statement = f"INSERT INTO {quoted(self.table)} ({', '.join(map(quoted, names))}) VALUES ({marks})"  # noqa: S608  # quoted
-        self._run(connection, statement, (text, *owner, self.connector, place))
+            marks = ", ".join([mark] * len(_NAMES))
+            statement = f"INSERT INTO {quoted(self.table)} ({', '.join(map(quoted, _NAMES))}) VALUES ({marks})"  # noqa: S608  # quoted
+        self._run(connection, statement, self._row(place, text, owner))
+
+    def _row(self, place: str, text: str, owner: tuple[int, int]) -> tuple[object, ...]:
+        return (text, *owner, self.connector, place)
+
+    @property
+    def _mine(self) -> str:
+        return f"{_OF_TASK}{self.task}"
 
     def _quoted(self, name: str) -> str:
-        """A name in a statement that takes values: a driver may take a % for the beginning of a mark."""
-        quoted = self.dialect.quoted(name)
-        return quoted.replace("%", "%%") if "%" in self.dialect.parameter else quoted
+        return self.dialect.quoted(self._escaped(name))
+
+    def _escaped(self, name: str) -> str:
+        """A name for a statement that takes values: a driver may take a % for the beginning of a mark."""
+        return name.replace("%", "%%") if "%" in self.dialect.parameter else name
 
     @staticmethod
     def _run(connection: Connection, statement: str, values: tuple[object, ...] = ()) -> Any:

@@ -23,6 +23,7 @@ from connectors.jdbc_sink.shape import (
     without,
     without_length,
 )
+from connectors.jdbc_sink.store import is_positions
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import Kind, OtherColumns, Policy, Settled, Takes, settle
 from rocketconnect_sdk.evolution.tables import told_changes
@@ -69,7 +70,10 @@ class Tables:
         if known is not None:
             return known
         self._check_names(name)
-        table = self._dialect.table(connection, name) or self._create(connection, name, records, key)
+        table = self._dialect.table(connection, name)
+        if table is not None:
+            self._refuse_positions(name, table)
+        table = table or self._create(connection, name, records, key)
         key = key or table.key
         self._check_key(name, key, table, records)
         self._check_written(name, key, table, records)
@@ -114,6 +118,16 @@ class Tables:
         connection.commit()
         self._log.info("%s: made the table %s", self._place, name)
         return self._dialect.table(connection, name) or created(records, key, self._writing.width)
+
+    def _refuse_positions(self, name: str, table: Table) -> None:
+        """Whatever a name is written like: what it leads to is looked at."""
+        if not is_positions([each.name for each in table.columns.fields]):
+            return
+        msg = f"{name} is a table of positions, which records are never written to"
+        if "${" in self._writing.table:
+            raise RecordError(msg)
+        msg = f"{self._place}: {msg}. Name another one in table.name.format"
+        raise PermanentError(msg)
 
     def _check_names(self, name: str, columns: Sequence[str] = ()) -> None:
         if problem := name_problem(self._dialect, name, columns):

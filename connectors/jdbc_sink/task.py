@@ -1,5 +1,6 @@
 """A batch becomes one transaction: rows are staged, merged, and the positions are stored with them."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -13,6 +14,7 @@ from connectors.jdbc.dialect import Connection
 from connectors.jdbc_sink.faults import Refused, understood
 from connectors.jdbc_sink.look import privileges_of
 from connectors.jdbc_sink.merging import Merging, Prepared, Writing, execute
+from connectors.jdbc_sink.naming import by_table
 from connectors.jdbc_sink.shape import Shape, as_read, fitted
 from connectors.jdbc_sink.store import Store
 from connectors.jdbc_sink.tables import Tables
@@ -21,17 +23,19 @@ from rocketconnect_sdk.evolution import OtherColumns
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.batch import UNCHANGED, Batch, batch_of
-from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes, tables_of
+from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes
 from rocketconnect_sdk.targets.envelopes import row_schema
 from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keys_gone, moved, only, rows_written
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
-from rocketconnect_sdk.targets.objects import Objects, origins_of, read_values
+from rocketconnect_sdk.targets.objects import Objects, read_values
 from rocketconnect_sdk.targets.rows import Rows
 from rocketconnect_sdk.wording.counts import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_IDLE_SECONDS = 20.0
+"""A connection that has rested for longer is made anew: the server ends it sooner or later, or a firewall has."""
 _REFUSED = 1000
 """So many values that the database refuses are looked for at once."""
 
@@ -71,6 +75,8 @@ class JdbcTask(DataFrameSinkTask):
         self._flush = flush
         self._log = log
         self._connection: Connection = None
+        self._used = 0.0
+        """When the connection was used last."""
         self._tables = Tables(place, dialect, writing, log)
         self._merging = Merging(dialect, writing, log)
         self._schema: Schema | None = None
@@ -153,14 +159,18 @@ class JdbcTask(DataFrameSinkTask):
         Raises:
             SystemAway, RetriableError, PermanentError: what an error of the database means.
         """
+        if time.monotonic() - self._used > _IDLE_SECONDS:
+            self.close()
         try:
             if self._connection is None:
                 self._connection = self._dialect.connect(self._place, *self._login)
+                self._dialect.end_abandoned(self._connection)
             connection = self._connection
             self._merging.begin()
             self._dialect.begin(connection)
             yield connection
             commit_all(connection)
+            self._used = time.monotonic()
         except BaseException as error:
             # What was cached of tables may be why.
             self._keys = {}
@@ -289,23 +299,11 @@ class JdbcTask(DataFrameSinkTask):
         self._reasons.update(dict.fromkeys(rows, reason))
 
     def _by_table(self, values: pa.Array, schema: Schema, topics: Sequence[str]) -> dict[str, list[int]]:
-        form = self._writing.table
         if self._reasons:
             return {}
-        if "${" not in form:
-            return {form: list(range(len(values)))}
-        found: dict[str, list[int]] = {}
-        has_origin = any(f"${{{part}}}" in form for part in ("database", "schema", "table"))
-        without_schema = has_origin and pa.types.is_string(values.type)
-        origins = origins_of(values) if without_schema else tables_of(values, schema)
-        for index, (topic, table) in enumerate(zip(topics, origins, strict=True)):
-            name = form.replace("${topic}", topic)
-            for part, text in table.items():
-                name = name.replace(f"${{{part}}}", text or "")
-            if "${" in name:
-                self._refuse([index], f"the value does not say what belongs into the name of the table: {name}")
-            else:
-                found.setdefault(name, []).append(index)
+        writing = self._writing
+        found, refused = by_table(writing.table, writing.allowed, self._dialect, values, schema, topics)
+        self._reasons.update(refused)
         return found
 
     def _find_refused(self, prepared: Sequence[Prepared]) -> None:

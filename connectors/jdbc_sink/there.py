@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 
-from connectors.jdbc import Dialect, Table, dialect_of, parse_url
+from connectors.jdbc import Dialect, Table, dialect_of
+from connectors.jdbc.options import database_of
 from connectors.jdbc_sink.look import SECONDS
 from connectors.jdbc_sink.shape import computed, met, numbered_problem, widens, without
 from rocketconnect_sdk.columns.declared import parse_columns
@@ -53,7 +54,7 @@ def rows_problems(config: Config, rows: Mapping[str, Schema]) -> Iterator[Proble
     named = {topic: name for topic, name in named.items() if "${" not in name}
     if config["columns"] or not named or not login_is_known(config):
         return
-    place = parse_url(config["connection.url"], writes=True)
+    place = database_of(config, writes=True)
     dialect = dialect_of(place)
     try:
         with closing(dialect.connect(place, config["user"], config["password"] or "", SECONDS)) as connection:

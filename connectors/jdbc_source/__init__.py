@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from connectors.jdbc import parse_url
-from connectors.jdbc.options import CONNECTION
+from connectors.jdbc.options import CONNECTION, connection_problems, database_of
 from connectors.jdbc.place import place_of
 from connectors.jdbc_source.place import Mode
 from rocketconnect_sdk.configuration import zones
@@ -131,7 +131,7 @@ class JdbcSource(Source):
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Source."""
-        return run_checks(config, _query_problems, _mode_problems, _database_problems)
+        return run_checks(config, connection_problems, _query_problems, _mode_problems, _database_problems)
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The tables, or the query. See Source."""
@@ -200,7 +200,7 @@ def _share(config: Config, task: Mapping[str, str]) -> "Share | None":
 def _session(config: Config) -> "Session":
     from connectors.jdbc.session import Session
 
-    return Session(parse_url(config["connection.url"]), config["user"], config["password"] or "")
+    return Session(database_of(config), config["user"], config["password"] or "")
 
 
 def _wanted(config: Config) -> "Wanted":
@@ -262,7 +262,8 @@ def _database_problems(config: Config) -> Iterable[Problem]:
             except PermanentError as error:
                 yield Problem("query" if wanted.query else "table.whitelist", name, str(error), "Correct it.")
     except PermanentError as error:
-        yield Problem("connection.url", config["connection.url"], str(error), "Correct it.")
+        key = error.option or "connection.url"
+        yield Problem(key, config[key], str(error), "Correct it.")
     except (RetriableError, SystemAway) as error:
         yield Problem("connection.url", config["connection.url"], str(error), "Start the database, or correct the URL.")
     finally:

@@ -30,6 +30,8 @@ def _of_servers(servers: Iterable[str]) -> Iterator[tuple[str, int]]:
     return filter(None, map(_address, servers))
 
 
+POSITIONS = "rocketconnect-positions"
+"""The topic of the positions of connectors that name none."""
 CLUSTER = (
     Option(
         "bootstrap.servers",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from connectors.kafka.options import AWAY, CHECK_SECONDS, CLUSTER, REFUSED, cluster_problems
+from connectors.kafka.options import AWAY, CHECK_SECONDS, CLUSTER, POSITIONS, REFUSED, cluster_problems
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -108,7 +108,7 @@ class KafkaSink(WriteSink):
         Option(
             "positions.topic",
             "The topic that keeps the positions of connectors, compacted and of one partition; it is made if it is not there.",
-            default="rocketconnect-positions",
+            default=POSITIONS,
         ),
         Option(
             "transactional.id.prefix",

@@ -8,6 +8,7 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
 
 from connectors.kafka.client import Client, admin_of, check_brokers, made_of
+from connectors.kafka.options import POSITIONS
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import Config
 
@@ -39,6 +40,7 @@ class Topics:
         self._new = config["target.partitions"] or _OF_CLUSTER
         self._replicas = config["target.replication.factor"] or _OF_CLUSTER
         self._settings = settings_of(config)
+        self._kept = {config["positions.topic"], POSITIONS}
         self._partitions: dict[str, int] = {}
 
     def ping(self) -> None:
@@ -52,7 +54,7 @@ class Topics:
     def find(self, names: Collection[str]) -> Mapping[str, str]:
         """Looks for topics, and makes those that are not there.
 
-        Returns: by name what is wrong with those that no topic can have.
+        Returns: by name what is wrong with those that no topic can have, or none that records go to.
 
         Raises:
             SystemAway: one is not there, and is not to be made.
@@ -60,7 +62,9 @@ class Topics:
         """
         refused: dict[str, str] = {}
         for name, answer in self.described([name for name in names if name not in self._partitions]).items():
-            if isinstance(answer, int):
+            if name in self._kept:
+                refused[name] = f"the topic {name} keeps positions, and no record goes there"
+            elif isinstance(answer, int):
                 self._partitions[name] = answer
             elif answer.code() == KafkaError.TOPIC_EXCEPTION:
                 refused[name] = f"no topic of Kafka can have the name {name[:300]!r}"

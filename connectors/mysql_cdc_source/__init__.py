@@ -1,9 +1,10 @@
 """Changes of MySQL and MariaDB: the rows that are there, then each change, out of the server's binary log."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from connectors.databases.tls import TLS, tls_problems
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.database_logs.source import (
     CHANGE_OPTIONS,
@@ -19,7 +20,6 @@ from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.origins.tables import address, tables_of
 from rocketconnect_sdk.permissions.hosts import of_host
-from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.source import SourceTask
 
@@ -44,11 +44,11 @@ class MysqlCdcSource(LogSource):
             references=True,
         ),
         Option("password", "The user's password.", secret=True),
-        Option("tls", "Talks to the server over TLS.", Kind.BOOL, "false"),
+        *(replace(each, aliases=(*each.aliases, "tls.ca")) if each.key == "ssl.ca.location" else each for each in TLS),
         Option(
-            "tls.ca",
-            "A file of the certificates that sign the server's; without it any server is taken for the right one.",
-            access=Access.READ,
+            "tls",
+            "An older way to say ssl.mode. true: verify-full with ssl.ca.location, require without it. false: disable.",
+            Kind.BOOL,
         ),
         Option(
             "server.id",
@@ -110,8 +110,8 @@ class MysqlCdcSource(LogSource):
 
 
 def _tls_problems(config: Config) -> Iterable[Problem]:
-    ca = config["tls.ca"]
-    if ca is not None and not config["tls"]:
-        yield Problem("tls.ca", ca, "means nothing without tls", "Set tls=true, or remove it.")
-    elif ca is not None and not Path(ca).is_file():
-        yield Problem("tls.ca", ca, "is no file", "Correct the path.")
+    from connectors.mysql_cdc_source.settings import encryption_of
+
+    if config["tls"] is not None and not {"ssl.mode", "sslmode"}.isdisjoint(config.raw):
+        yield Problem("tls", config.raw["tls"], "is an older way to say ssl.mode, which is there, too", "Remove it.")
+    yield from tls_problems(config, config["hostname"], encryption_of(config))

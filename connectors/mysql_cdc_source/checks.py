@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from connectors.databases.tls import FIX
 from connectors.mysql_cdc_source.binlog.errors import NotAllowed, NotReady
 from connectors.mysql_cdc_source.binlog.server import (
     Connection,
@@ -59,7 +60,9 @@ def server_problems(config: Config) -> Iterator[Problem]:
             yield from _replica_problems(config, connection)
             yield from _table_problems(config, connection)
     except (NotAllowed, NotReady) as error:
-        yield Problem("username", login.user, str(error), "Correct username and password, or what the server allows the user.")
+        key = error.option or "username"
+        fix = "Correct username and password, or what the server allows the user."
+        yield Problem(key, config[key], str(error), f"{FIX}." if error.option else fix)
     except ConnectorError as error:
         yield Problem("hostname", login.server, str(error), "Correct hostname and port, and see that the server runs.")
 

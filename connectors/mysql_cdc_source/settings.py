@@ -1,10 +1,10 @@
 """What is configured, as the task needs it."""
 
 import hashlib
-import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from connectors.databases.tls import DatabaseTls, tls_of
 from connectors.mysql_cdc_source.binlog.server import Login
 from connectors.mysql_cdc_source.tables import Filter, Name
 from rocketconnect_sdk.context import TaskContext
@@ -68,10 +68,15 @@ def path_of(name: Name) -> Path:
 
 def login_of(config: Config) -> Login:
     """The server."""
-    tls = None
-    if config["tls"]:
-        tls = ssl.create_default_context(cafile=config["tls.ca"])
-        if config["tls.ca"] is None:
-            # As clients of the server do: encrypted, whoever it is.
-            tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-    return Login(config["hostname"], config["port"], config["username"], config["password"] or "", tls)
+    return Login(config["hostname"], config["port"], config["username"], config["password"] or "", encryption_of(config))
+
+
+def encryption_of(config: Config) -> DatabaseTls:
+    """By the options TLS, or by `tls`, which is older."""
+    found = tls_of(config)
+    match config["tls"]:
+        case True:
+            return replace(found, mode="verify-full" if found.files.ca else "require")
+        case False:
+            return replace(found, mode="disable")
+    return found

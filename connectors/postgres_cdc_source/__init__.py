@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from connectors.databases.tls import TLS, tls_problems
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.database_logs.source import (
     CHANGE_OPTIONS,
@@ -19,7 +20,6 @@ from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.origins.tables import address, tables_of
 from rocketconnect_sdk.permissions.hosts import of_host
-from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.source import SourceTask
 
@@ -51,17 +51,7 @@ class PostgresCdcSource(LogSource):
         Option("database", "The database: a slot has the changes of one.", required=True),
         Option("username", "The role that reads: with REPLICATION, and SELECT on the tables.", required=True, references=True),
         Option("password", "The role's password.", secret=True),
-        Option(
-            "sslmode",
-            "Whether the connection is encrypted, as libpq has it.",
-            default="prefer",
-            choices=("disable", "allow", "prefer", "require", "verify-ca", "verify-full"),
-        ),
-        Option(
-            "sslrootcert",
-            "A file of the certificates that sign the server's, for sslmode verify-ca and verify-full.",
-            access=Access.READ,
-        ),
+        *TLS,
         _name("slot.name", "The replication slot; it is made when it is not there. Each connector of a server needs its own."),
         _name("publication.name", "The publication; it is made when it is not there. Each connector of a database needs its own."),
         SERVER_NAME,
@@ -87,7 +77,7 @@ class PostgresCdcSource(LogSource):
         """Looks at the server, its settings, what the role may do, and whether there is something to capture."""
         from connectors.postgres_cdc_source.checks import server_problems
 
-        return run_checks(config, server_problems)
+        return run_checks(config, lambda config: tls_problems(config, config["hostname"]), server_problems)
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The tables. See Source."""

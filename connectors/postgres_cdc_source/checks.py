@@ -6,6 +6,7 @@ from dataclasses import replace
 import psycopg
 from psycopg.rows import TupleRow
 
+from connectors.databases.tls import FIX
 from connectors.postgres_cdc_source.logical.catalog import Catalog
 from connectors.postgres_cdc_source.logical.connection import connect
 from connectors.postgres_cdc_source.logical.requirements import keyless, problems
@@ -43,9 +44,9 @@ def server_problems(config: Config) -> Iterable[Problem]:
                 yield replace(problem, key=_OPTIONS.get(problem.key, "hostname"))
             yield from _table_problems(config, connection, tables)
     except PermanentError as error:
-        yield Problem(
-            "username", address.user, str(error), "Correct the user, the password, the database, or what the server allows."
-        )
+        key = error.option or "username"
+        fix = "Correct the user, the password, the database, or what the server allows."
+        yield Problem(key, config[key], str(error), f"{FIX}." if error.option else fix)
     except ConnectorError as error:
         yield Problem("hostname", f"{address.host}:{address.port}", str(error), "Correct hostname and port, and see that it runs.")
 

@@ -14,6 +14,7 @@ from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import TupleRow
 from psycopg.sql import SQL, Identifier, Literal
 
+from connectors.databases import sessions
 from connectors.postgres_cdc_source.logical.connection import ask, failure, run
 from connectors.postgres_cdc_source.logical.publications import (
     Table,
@@ -28,6 +29,7 @@ from rocketconnect_sdk.errors import PermanentError, RetriableError
 
 _COMMENT: LiteralString = "SELECT obj_description(oid, 'pg_publication') FROM pg_publication WHERE pubname = %s"
 _LOCK: LiteralString = "SELECT pg_advisory_xact_lock(hashtextextended('rocketconnect slot ' || %s, 0))"
+_LOCK_SECONDS = 5
 _TEXT = re.compile(r"RocketConnect: used by the connector (\S+)((?:, which made (?:the publication|the slot \w+))*)")
 
 
@@ -161,6 +163,9 @@ def _locked(connection: psycopg.Connection[TupleRow], slot: str) -> Iterator[Non
     """Nobody else takes or releases it meanwhile; what is done, is done as a whole but for the slot itself."""
     run(connection, b"BEGIN")
     try:
+        # Who waits may be about to take over from a machine that is gone.
+        ask(connection, "SELECT set_config('lock_timeout', %s, true)", [f"{_LOCK_SECONDS}s"])
+        ask(connection, "SELECT set_config('idle_in_transaction_session_timeout', %s, true)", [f"{sessions.ABANDONED_SECONDS}s"])
         ask(connection, _LOCK, [slot])
         yield
     except BaseException:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from connectors.databases.tls import tls_of
 from connectors.postgres_cdc_source.logical.connection import Address
 from connectors.postgres_cdc_source.tables import Filter, Name
 from rocketconnect_sdk.context import TaskContext
@@ -50,7 +51,5 @@ class Settings:
 
 def address_of(config: Config) -> Address:
     """The database."""
-    options = {"sslmode": config["sslmode"]}
-    if config["sslrootcert"] is not None:
-        options["sslrootcert"] = config["sslrootcert"]
+    options = tls_of(config).libpq()
     return Address(config["hostname"], config["port"], config["username"], config["database"], config["password"] or "", options)

@@ -3,6 +3,7 @@
 https://redis.io/docs/latest/commands/
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isnan
@@ -10,6 +11,9 @@ from math import isnan
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.writes import Op, Operation, field_texts
 
+NOTES = "rocketconnect"
+_NOTE = re.compile(rf"{NOTES}:.*:(plan|task-[0-9]+)", re.DOTALL)
+"""The keys of the notes of connectors: no record names one."""
 Command = tuple[str | bytes | int | float, ...]
 
 
@@ -42,8 +46,11 @@ class StoredAs:
         """What is sent for an operation.
 
         Raises:
-            RecordError: its value can't be stored so.
+            RecordError: its value can't be stored so, or its key is not for records.
         """
+        if _NOTE.fullmatch(self.key(operation)):
+            msg = f"the key {self.key(operation)[:200]} is one of those that keep positions"
+            raise RecordError(msg)
         yield from TYPES[self.kind](self, operation)
         if self.ttl and operation.op is not Op.DELETE:
             yield "PEXPIRE", self.key(operation), max(1, round(self.ttl * 1000))

@@ -8,12 +8,10 @@ import redis
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError, WatchError
 
 from connectors.redis.client import own_errors
-from connectors.redis.commands import Command, StoredAs
+from connectors.redis.commands import NOTES, Command, StoredAs
 from rocketconnect_sdk.errors import RecordError, RecordRefused
 from rocketconnect_sdk.writes import Connection, Operation, TransactionalConnection
 from rocketconnect_sdk.writes.notes import PLAN, Owner, names_of
-
-_NOTES = "rocketconnect"
 
 
 class RedisConnection(Connection):
@@ -109,7 +107,7 @@ class ExactConnection(RedisConnection, TransactionalConnection):
         for index, operation in enumerate(operations):
             key = self.stored.key(operation)
             if types and types[key] not in ("none", self.stored.needs_type):
-                refused[index] = f"the key {key} holds a {types[key]}, and no {self.stored.needs_type}"
+                refused.setdefault(index, f"the key {key} holds a {types[key]}, and no {self.stored.needs_type}")
 
     def _key(self, name: str) -> str:
         return _key(self._connector, name)
@@ -127,7 +125,7 @@ def forget(client: redis.Redis, connector_uid: str) -> None:
 
 
 def _key(connector_uid: str, name: str) -> str:
-    return f"{_NOTES}:{connector_uid}:{name}"
+    return f"{NOTES}:{connector_uid}:{name}"
 
 
 def _commands(

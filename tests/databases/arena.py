@@ -96,6 +96,7 @@ class Arena:
             "engine": "spark",
             "topics": ",".join(topics.values()),
             "table.name.format": "${table}",
+            "table.name.allowed": ".*",
             "insert.mode": "upsert",
             "pk.mode": "record_key",
             "delete.enabled": "true",

@@ -3,12 +3,12 @@
 Handshake, authentication and queries are PyMySQL's.
 """
 
-import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from connectors.databases.tls import FIX, DatabaseTls, untrusted
 from connectors.mysql_cdc_source.binlog.errors import NotAllowed, NotReady
 from connectors.mysql_cdc_source.binlog.gtid import MariadbGtidSet
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
@@ -22,7 +22,6 @@ Connection = Any
 _REFUSED = {1044, 1045, 1130, 1698, 1862, 3118, 3955}
 _NOT_ALLOWED = {1045, 1142, 1227, 3619}
 _BUSY = {1040, 1203, 1226}
-_NO_TLS = 2026
 _NOT_A_PLACE = 1220
 _CONNECT_SECONDS = 10
 _PROBE_ID = (1 << 32) - 1
@@ -39,14 +38,14 @@ class Login:
         port: Its port.
         user: Who reads its log.
         password: Never shown.
-        tls: How to encrypt; None: not.
+        tls: How connections are encrypted.
     """
 
     host: str
     port: int
     user: str
     password: str = field(repr=False)
-    tls: ssl.SSLContext | None = None
+    tls: DatabaseTls = field(default_factory=DatabaseTls)
 
     @property
     def server(self) -> str:
@@ -100,13 +99,12 @@ def connect(login: Login) -> Connection:
             port=login.port,
             user=login.user,
             password=login.password,
-            ssl=login.tls,
-            ssl_disabled=login.tls is None,
             charset="utf8mb4",
             autocommit=True,
             connect_timeout=_CONNECT_SECONDS,
             read_timeout=60,
             write_timeout=60,
+            **login.tls.pymysql(),
         )
 
 
@@ -133,11 +131,9 @@ def _explained(login: Login, error: "pymysql.MySQLError") -> Exception:
         return NotAllowed(f"{where} lacks a privilege: {text}")
     if code in _BUSY:
         return RetriableError(f"{login.server} has too many connections: {text}")
-    if code == _NO_TLS or "CERTIFICATE_VERIFY_FAILED" in str(text):
-        return NotReady(
-            f"cannot talk to {login.server} over TLS: {text}. Give the certificate of who signed the server's, or turn TLS off"
-        )
-    if code == 0 or 2000 <= code < 3000 or code in {1053, 1077, 1079, 1080, 1927}:
+    if untrusted(error):
+        return NotReady(f"cannot talk to {login.server} over TLS: {text}. {FIX}").naming("ssl.mode")
+    if code == 0 or 2000 <= code < 3000 or code in {1053, 1077, 1079, 1080, 1927, 4031}:
         return SystemAway(f"{login.server} does not answer: {text}")
     return PermanentError(f"{where} answers with the error {code}: {text}")
 

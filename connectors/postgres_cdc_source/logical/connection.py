@@ -13,6 +13,8 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import TupleRow, tuple_row
 
+from connectors.databases import sessions
+from connectors.databases.tls import FIX, untrusted_text
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.permissions.connections import libpq
 
@@ -23,8 +25,9 @@ _SETTINGS = {
     "timezone": "UTC",
     "extra_float_digits": "3",
     "bytea_output": "hex",
+    **sessions.POSTGRES,
 }
-"""The texts of values depend on these, whatever the database, the role or the server are set to."""
+"""The texts of values, and how a session ends, depend on these, whatever the database, the role or the server are set to."""
 _MONEY = {"lc_monetary": "C"}
 """How amounts are written; without it an amount as a number has the digits that the server's currency has."""
 
@@ -32,12 +35,10 @@ _PERMANENT = (
     "password authentication failed",
     "no password supplied",
     "does not exist",
-    "no pg_hba.conf entry",
+    "pg_hba.conf",
     "permission denied",
     "is not permitted to log in",
     "invalid",
-    "certificate",
-    "does not support SSL",
 )
 _NO_REPLICATION = ("must be superuser or replication role", "permission denied to start WAL sender")
 
@@ -77,10 +78,7 @@ class Address:
         options = " ".join([*filter(None, [self.options.get("options")]), *ours])
         parameters = {
             "connect_timeout": "10",
-            "keepalives_idle": "10",
-            "keepalives_interval": "5",
-            "keepalives_count": "3",
-            "tcp_user_timeout": "30000",
+            **sessions.LIBPQ,
             "application_name": "rocketconnect",
             **{name: value for name, value in self.options.items() if name != "options"},
             **({"password": self.password} if self.password else {}),
@@ -183,6 +181,9 @@ def _refused(address: Address, text: str) -> NoReturn:
         fix = f"A superuser has to run {grant_replication(address.user)}"
         msg = f"{address}: the role may not replicate. {fix}. PostgreSQL says: {reason}"
         raise PermanentError(msg)
+    if untrusted_text(reason):
+        msg = f"{address}: there is no connection over TLS. {FIX}. libpq says: {reason}"
+        raise PermanentError(msg).naming("ssl.mode")
     if any(words in reason for words in _PERMANENT):
         fix = "Correct the user, the password, the database or the server's pg_hba.conf"
         msg = f"{address}: PostgreSQL refuses the connection. {fix}. It says: {reason}"

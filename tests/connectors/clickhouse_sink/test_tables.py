@@ -177,3 +177,13 @@ def test_a_batch_of_too_many_partitions_says_what_to_do_and_is_not_waited_for(ne
     run = run_of(server, "fail", table_partition_by="id")
     with pytest.raises(PermanentError, match="Partition the table by less, make batches smaller"):
         run.write_values([{"id": number, "name": "x"} for number in range(200)], FIRST)
+
+
+def test_no_record_goes_into_a_table_of_positions_whatever_names_it(clickhouse: ClickHouse) -> None:
+    run = run_of(clickhouse, "evolve")
+    run.write_values([{"id": 1, "name": "a"}], FIRST)
+    other = run_of(clickhouse, "evolve", table="rocketconnect_positions", positions_table="others")
+    before = clickhouse.run("SELECT count() FROM rocketconnect_positions")
+    (reason,) = set(refusals(other, [{"id": 2, "name": "b"}], FIRST).values())
+    assert "is a table of positions" in reason
+    assert clickhouse.run("SELECT count() FROM rocketconnect_positions") == before

@@ -233,3 +233,12 @@ def test_what_only_the_server_refuses_stops_the_task_and_says_where_to_look(dori
     with pytest.raises(PermanentError, match=r"does not take these rows: .*too many filtered rows.*see http://.*error_log"):
         run.task.commit([receipt], commit)
     assert doris.states() == ["ABORTED"]
+
+
+def test_no_record_goes_into_a_table_of_positions_whatever_names_it(doris: Doris, options: dict[str, str]) -> None:
+    opened(options).start().write_values([{"id": 1}], struct([("id", INT)]))
+    before = doris.run("SELECT * FROM shop.rocketconnect_positions")
+    there = options | {"table": "rocketconnect_positions", "positions.table": "others"}
+    (reason,) = set(refusals(doris, there, [{"id": 2}], struct([("id", INT)])).values())
+    assert "is a table of positions" in reason
+    assert doris.run("SELECT * FROM shop.rocketconnect_positions") == before

@@ -198,3 +198,16 @@ def test_all_that_is_wrong_is_told_at_once(cluster: Cluster) -> None:
     assert problems(config_of(cluster, positions_topic="one", delivery="at_least_once")) == {}
     cluster.wrong = [KafkaError(KafkaError._ALL_BROKERS_DOWN)]
     assert "does not answer" in problems(config_of(cluster, request_timeout="1s"))["bootstrap.servers"]
+
+
+@pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+def test_no_record_reaches_a_topic_of_positions(cluster: Cluster, delivery: str) -> None:
+    run_of(cluster, positions_topic="own").start().write(["a"])
+    run = run_of(cluster, target_topic="${key}", positions_topic="own", delivery=delivery).start()
+    kept = there(cluster, "own")
+    refused = run.write(["a", "b", "c"], ["own", "rocketconnect-positions", "else"])
+    assert sorted(refused) == [0, 1]
+    assert all("keeps positions" in reason for reason in refused.values())
+    assert there(cluster, "else") == [[b"c"]]
+    assert "rocketconnect-positions" not in cluster.topics
+    assert delivery == "exactly_once" or there(cluster, "own") == kept

@@ -1,6 +1,7 @@
 """What is wrong is told before the connector runs: everything at once, with what to do."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -99,8 +100,10 @@ def test_incremental_snapshots_of_a_mysql_without_gtids_are_told_with_the_settin
     assert _problems(options(table)) == []
 
 
-def test_certificates_without_tls_are_told(table: Database) -> None:
-    assert [problem.key for problem in _problems(options(table, tls_ca="/ca.pem"))] == ["tls.ca"]
+def test_what_is_said_of_tls_in_vain_is_told(table: Database, tmp_path: Path) -> None:
+    found = _problems(options(table, tls_ca=str(tmp_path / "no.pem")))
+    assert [(problem.key, problem.is_warning) for problem in found] == [("ssl.ca.location", True), ("ssl.ca.location", False)]
+    assert [problem.key for problem in _problems(options(table, tls="false", ssl_mode="prefer"))] == ["tls"]
 
 
 @pytest.fixture(scope="module")

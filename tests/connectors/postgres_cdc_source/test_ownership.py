@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from connectors.postgres_cdc_source import PostgresCdcSource
+from connectors.databases import sessions
+from connectors.postgres_cdc_source import PostgresCdcSource, ownership
+from connectors.postgres_cdc_source.logical.connection import ask, connect
 from connectors.postgres_cdc_source.logical.publications import create_publication, inspect_publication
 from connectors.postgres_cdc_source.logical.slots import drop_slot, inspect_slot, new_slot
 from connectors.postgres_cdc_source.ownership import Owner
+from connectors.postgres_cdc_source.settings import address_of
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from tests.connectors.postgres_cdc_source.capturing import Captured, Shop, capturing, is_streaming, parsed, wait_until_free
 
@@ -186,3 +189,33 @@ def test_nobody_takes_a_slot_while_another_one_drops_it(shop: Shop) -> None:
         shop.connection.execute("COMMIT")
         waiting.result()
     assert left(shop) == (True, True)
+
+
+def test_the_lock_of_a_slot_of_one_who_is_gone_without_a_word_ends(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "ABANDONED_SECONDS", 1)
+    address = address_of(parsed(shop.config()))
+    asked, goes_on, ends = threading.Event(), threading.Event(), list[Exception]()
+
+    def rests(*given: Any) -> Any:
+        answer: Any = ask(*given)
+        if threading.current_thread() is thread and "pg_advisory" in given[1]:
+            asked.set()
+            goes_on.wait(60)
+        return answer
+
+    def release() -> None:
+        with connect(address) as connection:
+            try:
+                ownership.release(connection, shop.name, shop.name, "gone")
+            except SystemAway as error:
+                ends.append(error)
+
+    thread = threading.Thread(target=release)
+    monkeypatch.setattr(ownership, "ask", rests)
+    thread.start()
+    assert asked.wait(60)
+    with connect(address) as connection:
+        ownership.release(connection, shop.name, shop.name, "next")
+    goes_on.set()
+    thread.join(60)
+    assert len(ends) == 1

@@ -213,3 +213,18 @@ def test_positions_go_with_the_connector(redis: Redis) -> None:
     sink = RedisSink()
     sink.deleted(parse(sink.options, {"url": redis.url}), "test")
     assert redis.client.keys("*") == ["orders:k"]
+
+
+@BOTH
+def test_no_record_reaches_the_keys_of_positions(redis: Redis, delivery: str) -> None:
+    exact = Run(redis)
+    exact.write(["a"], ["k"])
+    notes = redis.client.keys("rocketconnect:*")
+    assert len(notes) == 2
+    for kind in ("string", "list", "set", "hash"):
+        run = Run(redis, type=kind, key="${key}", delivery=delivery)
+        for name in notes:
+            (reason,) = run.write([{"a": "1"}], [name]).values()
+            assert "keep positions" in reason
+        assert all("generation" in json.loads(redis.client.get(name)) for name in notes)
+    assert Run(redis, key="${key}").write(["a"], ["rocketconnect:mine"]) == {}

@@ -1,6 +1,5 @@
 """A stream gives all that a real server writes after a position, once and in order, or says why it cannot."""
 
-import ssl
 import subprocess
 import sys
 import threading
@@ -19,6 +18,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from connectors.databases.tls import DatabaseTls
 from connectors.mysql_cdc_source.binlog.definitions import completed
 from connectors.mysql_cdc_source.binlog.errors import MalformedEvent, NotAllowed, NotReady, PositionPurged
 from connectors.mysql_cdc_source.binlog.events import Change, Heartbeat, Query, Rotate, Rows, Statement, TableMapped, Xid
@@ -26,6 +26,7 @@ from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
 from connectors.mysql_cdc_source.binlog.server import Position, connected, end_of_log
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream, Entry
 from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.http.login import Tls
 from tests.connectors.mysql_cdc_source.binlog.reading import Database, login_of, read_until
 from tests.servers.mariadb import Mariadb
 
@@ -424,19 +425,19 @@ def test_a_log_is_read_over_tls(tmp_path: Path) -> None:
         plain = replace(login_of(server), user="safe", password="secret")
         database.run("INSERT INTO t VALUES (1, REPEAT('x', 3000000))")
         end = database.end()
-        database.login = plain
+        database.login = replace(plain, tls=DatabaseTls("disable"))
         with pytest.raises(NotAllowed):
             database.stream(start)
-        database.login = replace(plain, tls=ssl.create_default_context(cafile=str(certificate)))
+        database.login = replace(plain, tls=DatabaseTls("verify-full", Tls(str(certificate))))
         assert _changes(database.entries(start, end)) == [(Change.INSERT, [], [(1, "x" * 3_000_000)])]
-        database.login = replace(plain, tls=ssl.create_default_context())
+        database.login = replace(plain, tls=DatabaseTls("verify-full"))
         with pytest.raises(NotReady, match="certificate"):
             database.stream(start)
 
 
 def test_a_server_without_tls_is_named_where_tls_is_wanted(database: Database) -> None:
     start = database.end()
-    database.login = replace(database.login, tls=ssl.create_default_context())
+    database.login = replace(database.login, tls=DatabaseTls("verify-full"))
     with pytest.raises(NotReady, match="TLS"):
         database.stream(start)
 

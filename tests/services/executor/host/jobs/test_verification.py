@@ -375,6 +375,7 @@ def to_mariadb(database: Database, copy: "psycopg.Connection[Any]", postgres: st
         "user": "root",
         "password": "${env:MARIADB_PASSWORD}",
         "table.name.format": "${table}",
+        "table.name.allowed": ".*",
     }
     return Sides(NamedConnector("orders", source), NamedConnector("copy", sink))
 

@@ -1,0 +1,1 @@
+"""What connectors of databases have in common: how sessions end whose other side is gone, and TLS."""
