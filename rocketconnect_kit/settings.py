@@ -238,7 +238,10 @@ class StoreSettings(ServiceSettings):
     """What a service with a durable store can be told."""
 
     store_url: str = setting(
-        "", "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE; none: a SQLite file in data_dir", secret=True
+        "",
+        "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE, of several HOST:PORT,HOST:PORT the one that takes changes; "
+        "none: a SQLite file in data_dir",
+        secret=True,
     )
     data_dir: Path = setting(Path("data"), "the directory of the SQLite files")
 
