@@ -1,4 +1,4 @@
-"""Thousands of tasks on one executor."""
+"""More tasks on one executor than the position service takes connections."""
 
 import time
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.services.executor.system import System
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.e2e, pytest.mark.slow]
 
-CONNECTORS, TASKS, HOSTS = 40, 50, 16
+CONNECTORS, TASKS, HOSTS = 24, 50, 16
 
 
 def connections(system: System, service: str) -> int:
@@ -21,7 +21,7 @@ def connections(system: System, service: str) -> int:
     return sum(each.status == psutil.CONN_ESTABLISHED and each.laddr.port == port for each in seen)
 
 
-def test_two_thousand_sources_with_nothing_to_do_need_no_more_connections_than_processes(system: System, tmp_path: Path) -> None:
+def test_more_tasks_than_a_service_takes_connections_need_one_for_each_process(system: System, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.txt").write_text("the line\n")
     system.start("worker-1", max_tasks="0", native_hosts=str(HOSTS))
