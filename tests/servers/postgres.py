@@ -34,7 +34,7 @@ class Postgres:
         subprocess.CalledProcessError: the data could not be made.
     """
 
-    def __init__(self, primary: "Postgres | None" = None, **settings: str) -> None:
+    def __init__(self, primary: "Postgres | None" = None, /, **settings: str) -> None:
         self._settings = settings
         self._process: subprocess.Popen[bytes] | None = None
         programs = _programs()
