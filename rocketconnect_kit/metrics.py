@@ -2,22 +2,16 @@
 
 import platform
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from threading import Thread
-from typing import TYPE_CHECKING
-from wsgiref.simple_server import WSGIServer
 
 import grpc
 import prometheus_client
 
 from rocketconnect_kit.serving.interception import AroundCalls, ServicerContext
-
-if TYPE_CHECKING:
-    from wsgiref.types import StartResponse, WSGIEnvironment
+from rocketconnect_kit.serving.scrapes import Endpoint, Guard, start
 
 BUILD = prometheus_client.Info("rocketconnect_build", "The versions of RocketConnect and of Python that run.")
 BUILD.info({"version": version("rocketconnect"), "python": platform.python_version()})
@@ -72,45 +66,19 @@ def _registered() -> None:
     prometheus_client.REGISTRY.register(LEADING)
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """A running metrics endpoint."""
-
-    address: str
-    server: WSGIServer
-    thread: Thread
-
-    def close(self) -> None:
-        """Stop it and wait for its thread."""
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-
-def start_endpoint(host: str, port: int, unwell: Callable[[], str]) -> Endpoint:
+def start_endpoint(host: str, port: int, unwell: Callable[[], str], guard: Guard) -> Endpoint:
     """Serve `/metrics` of the process, and `/readyz`, on a thread.
 
     Args:
         host: where to listen.
         port: 0: a free one.
         unwell: says why the service can't do its work, "" when it can; called on other threads. `/readyz` is 503 with it, else 200.
+        guard: who is told of the metrics.
 
     Raises:
         OSError: when the port is taken.
     """
-    server, thread = prometheus_client.start_http_server(port, host)
-    shown = server.get_app()
-
-    def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> "Iterable[bytes]":
-        if environ["PATH_INFO"] != "/readyz" and shown is not None:
-            return shown(environ, start_response)
-        cause = unwell()
-        headers = [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")]
-        start_response("503 Service Unavailable" if cause else "200 OK", headers)
-        return [f"{cause or 'ready'}\n".encode()]
-
-    server.set_app(answer)
-    return Endpoint(f"{host}:{server.server_port}", server, thread)
+    return start(host, port, prometheus_client.make_wsgi_app(), guard, unwell)
 
 
 def _name(code: object) -> str:

@@ -144,6 +144,9 @@ class ServiceSettings:
     host: str = setting("127.0.0.1", "the address to listen on")
     port: int = setting(0, "the port to listen on; 0: a free one", ge=0, le=65535)
     metrics_port: int = setting(0, "the port of the Prometheus metrics; 0: a free one", ge=0, le=65535)
+    metrics_guarded: bool = setting(
+        False, "metrics are told as calls are answered: by TLS with tls_cert, and to those that tokens_files and tls_ca let in"
+    )
     announce_fd: int | None = setting(
         None, "a file descriptor that gets one line of JSON with the addresses when the service is ready", ge=0
     )
@@ -218,6 +221,8 @@ class ServiceSettings:
             yield from self.exposure()
         if (self.tls_cert is None) != (self.tls_key is None):
             yield "tls_cert and tls_key go together; give both or none"
+        if self.metrics_guarded and not (self.tls_cert or self.tokens_files):
+            yield "metrics_guarded is given, and nothing to guard them with: give --tls-cert and --tls-key, --tokens-files, or both"
 
     def exposure(self) -> Iterator[str]:
         """What is missing where others than this machine can call; a service that tells nothing of anybody has nothing to say."""
@@ -238,7 +243,10 @@ class StoreSettings(ServiceSettings):
     """What a service with a durable store can be told."""
 
     store_url: str = setting(
-        "", "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE; none: a SQLite file in data_dir", secret=True
+        "",
+        "sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE, of several HOST:PORT,HOST:PORT the one that takes changes; "
+        "none: a SQLite file in data_dir",
+        secret=True,
     )
     data_dir: Path = setting(Path("data"), "the directory of the SQLite files")
 

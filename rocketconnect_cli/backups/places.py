@@ -4,10 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError
-
 from rocketconnect_cli.api import ApiError, Exit
+from rocketconnect_kit.store import urls
 
 ORDER = ("position", "config", "cluster", "state")
 """In which they are read where they can't be read at one point.
@@ -33,12 +31,12 @@ class Place:
     @property
     def file(self) -> Path | None:
         """Of SQLite; None: PostgreSQL."""
-        url = sa.make_url(self.url)
+        url = urls.parsed(self.url)
         return Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
 
     def __str__(self) -> str:
         """For people, without a password."""
-        return str(self.file or sa.make_url(self.url).render_as_string(hide_password=True))
+        return str(self.file or urls.parsed(self.url).render_as_string(hide_password=True))
 
 
 def places(data: Path, store_url: str, own: Sequence[str], services: Sequence[str]) -> list[Place]:
@@ -86,8 +84,8 @@ def chosen(only: Sequence[str], known: Mapping[str, object] | Sequence[str], whe
 
 def _normal(text: str) -> str:
     try:
-        url = sa.make_url(text)
-    except ArgumentError:
+        url = urls.parsed(text)
+    except ValueError:
         msg = f"its URL is none; {_HOW}"
         raise ValueError(msg) from None
     backend = url.get_backend_name()

@@ -182,7 +182,7 @@ def _rows(connection: sa.Connection, name: str) -> list[dict[str, Any]]:
 
 @contextmanager
 def _engine(place: Place) -> Iterator[sa.Engine]:
-    engine = database.engine(place.url)
+    engine = database.engine(place.url, patient=True)
     try:
         yield engine
     finally:

@@ -73,7 +73,8 @@ def _engine(place: Place) -> Iterator[sa.Engine]:
             f"the services have as ROCKETCONNECT_STORE_URL with --store-url; --only SERVICE leaves out the others."
         )
         raise ApiError(Exit.NOT_FOUND, {"detail": message})
-    engine = database.engine(place.url)
+    # A standby will do.
+    engine = database.engine(place.url, writes=False, patient=True)
     try:
         yield engine
     finally:

@@ -28,7 +28,7 @@ def revisions(bundle: Bundle, data: Path, store_url: str, own: list[str]) -> Non
         if not bundle.left:
             bundle.miss(f"store of {services}", "the time was over; give more with --timeout")
             continue
-        engine = database.engine(place.url)
+        engine = database.engine(place.url, writes=False)
         try:
             with database.reading(engine) as connection:
                 for service in place.services:

@@ -109,6 +109,7 @@ class Election:
         self._reign = Reign(seat.lease if seat.is_shared else FOREVER)
         self._is_open = False
         self._decided = asyncio.Event()
+        self._silence = ""
         self._listeners: list[Listener] = []
         # Of its own: a renewal must not wait behind other calls of the database.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="election")
@@ -155,13 +156,18 @@ class Election:
         try:
             term = await self._in_thread(self._seat.take, self._holder)
             if term is None:
+                self._silence = ""
                 return None
             # Taking the term may have waited for others, and the lease counts from when it was asked for.
             if not await self._renew(term):
                 return None
         except ServiceError as error:
-            _log.warning("the store does not say who leads", cause=error.message)
+            # Asked several times a second, so what is the same is said once.
+            if error.message != self._silence:
+                _log.warning("the store does not say who leads", cause=error.message)
+            self._silence = error.message
             return None
+        self._silence = ""
         return term
 
     async def _serve_term(self, term: int) -> None:

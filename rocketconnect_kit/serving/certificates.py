@@ -1,10 +1,11 @@
-"""When certificates end, read from PEM files. Python's own library tells it of the peer of a connection alone."""
+"""What certificates say: when those in PEM files end, and whom the one names that a peer has shown."""
 
 import binascii
 import re
 import ssl
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 _PEM = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 _SEQUENCE, _VERSION, _SHORT_TIME, _TIME = 0x30, 0xA0, 0x17, 0x18
@@ -26,6 +27,17 @@ def valid_until(path: Path) -> float:
     except (OSError, ValueError, IndexError, binascii.Error) as error:
         msg = f"{path}: no certificate (PEM) can be read there: {error}"
         raise CertificateUnreadable(msg) from error
+
+
+def certificate_name(shown: Any) -> str:
+    """Return the common name in a certificate, or the first other name that it is for, as gRPC's callers have it.
+
+    Args:
+        shown: As `ssl` tells it of a certificate that was verified; empty or None: there is none.
+    """
+    told = shown or {}
+    common = [value for parts in told.get("subject", ()) for key, value in parts if key == "commonName"]
+    return str(next(iter([*common, *(value for _, value in told.get("subjectAltName", ()))]), ""))
 
 
 def _end(der: bytes) -> float:

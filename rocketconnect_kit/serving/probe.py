@@ -1,6 +1,6 @@
 """Whether what runs in this container is well: `python -m rocketconnect_kit.serving.probe [PORT]`, for its health check.
 
-Asks `/readyz` of this machine: at that port, by HTTP or HTTPS; without one beside the metrics, at ROCKETCONNECT_METRICS_PORT.
+Asks `/readyz` of this machine, by HTTP or HTTPS: at that port; without one beside the metrics, at ROCKETCONNECT_METRICS_PORT.
 Ends with 0 when all is well; else with 1 and the cause.
 """
 
@@ -21,7 +21,7 @@ def main() -> int:
         sys.stderr.write("ROCKETCONNECT_METRICS_PORT is not set: set it to the port of the service's metrics\n")
         return 1
     cause = ""
-    for scheme in ("http", "https") if len(sys.argv) > 1 else ("http",):
+    for scheme in ("http", "https"):
         asked = f"{scheme}://127.0.0.1:{port}/readyz"
         try:
             with urllib.request.urlopen(asked, timeout=_SECONDS, context=_any_certificate()):  # noqa: S310 - no other schemes

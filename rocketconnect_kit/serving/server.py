@@ -27,6 +27,7 @@ from rocketconnect_kit.leader.leader_only import LeaderOnly
 from rocketconnect_kit.serving import resources
 from rocketconnect_kit.serving.interception import AroundCalls, ServicerContext
 from rocketconnect_kit.serving.levels import Levels, LoggingService
+from rocketconnect_kit.serving.scrapes import Guard
 from rocketconnect_kit.serving.status import ServiceErrorInterceptor
 from rocketconnect_kit.settings import ServiceSettings, paths
 
@@ -111,7 +112,7 @@ async def serve(
         gate.address = signed_for(address)
         resources.show(settings)
         looks = _Looks()
-        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port, looks.unwell)
+        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port, looks.unwell, Guard.of(settings))
     except (OSError, RuntimeError, ServiceError) as error:
         _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)
         return 1

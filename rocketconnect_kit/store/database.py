@@ -20,62 +20,48 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, InternalError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from rocketconnect_kit.errors import FailedPrecondition, Unavailable
 from rocketconnect_kit.logs import get_logger, hide_url_passwords
+from rocketconnect_kit.store import faults, urls
 from rocketconnect_kit.store.schema import Applied, newest, refuse_newer
 
 OLDEST_POSTGRES = (14,)
 """Older ones are not looked after by their makers, and nothing of ours was run on them."""
+APPLICATION = "rocketconnect"
+"""What PostgreSQL calls our connections: nobody restores a database under them."""
 _log = get_logger(__name__)
 _BUSY_SECONDS = 10
 _SWITCH_SECONDS = 0.01
 _START_SECONDS = 30
 _FIRST_WAIT_SECONDS = 0.2
 _LONGEST_WAIT_SECONDS = 3.0
-_READ_ONLY = "25006"
-"""How PostgreSQL calls a transaction that may not write."""
-# A replica that is stopped in the middle of a transaction holds its locks: others wait for them no longer than 5 s. Not for less,
-# since one on a busy machine needs seconds to decide on ten thousand positions.
-_POSTGRES_OPTIONS = (
-    "-c synchronous_commit=on -c statement_timeout=15000 -c lock_timeout=10000 -c idle_in_transaction_session_timeout=5000"
-)
-APPLICATION = "rocketconnect"
-"""What PostgreSQL calls our connections: nobody restores a database under them."""
-# Invariant 8, where the machine of the database is gone or cut off and nobody says so.
-_LIMITS = {"connect_timeout": 5, "keepalives_idle": 5, "keepalives_interval": 2, "tcp_user_timeout": 10_000}
-# A database that was made without a locale is SQL_ASCII: it would hand out bytes instead of text.
-_POSTGRES_CONNECTION = {**_LIMITS, "client_encoding": "utf8"}
 
 
-def engine(url: str, *, pool_size: int = 8) -> sa.Engine:
+def engine(url: str, *, pool_size: int = 8, writes: bool = True, patient: bool = False) -> sa.Engine:
     """Return an engine for a SQLite file (its folder is made) or a PostgreSQL database. Connects to nothing yet.
+
+    Args:
+        url: Of PostgreSQL with one server or several, "HOST:PORT,HOST:PORT".
+        pool_size: How many sessions of PostgreSQL there may be at a time.
+        writes: Only a server that takes changes will do; else any.
+        patient: Statements may take any time: an answer of PostgreSQL is waited for without a limit.
 
     Raises:
         FailedPrecondition: STORE_URL_INVALID when the URL is neither, or the folder can't be made or written in.
     """
     try:
-        parsed = sa.make_url(url)
-    except ArgumentError:
-        raise _invalid_url("it is no URL") from None
+        parsed = urls.parsed(url)
+    except ValueError as error:
+        raise _invalid_url(str(error)) from None
     backend = parsed.get_backend_name()
     if backend == "sqlite":
         return _sqlite(parsed)
     if backend in {"postgresql", "postgres"}:
-        return sa.create_engine(
-            parsed.set(drivername="postgresql+psycopg"),
-            pool_size=pool_size,
-            max_overflow=0,
-            pool_timeout=_BUSY_SECONDS,
-            pool_pre_ping=True,
-            hide_parameters=True,
-            # Said, because a server or a role may have another default: decisions are made on rows that were locked, and must see
-            # what their last writer has left.
-            isolation_level="READ COMMITTED",
-            connect_args={**_POSTGRES_CONNECTION, "application_name": APPLICATION, "options": _POSTGRES_OPTIONS},
-        )
+        from rocketconnect_kit.store import postgres
+
+        return postgres.engine(parsed, APPLICATION, pool_size=pool_size, writes=writes, patient=patient)
     why = f"{backend!r} is not a store"
     raise _invalid_url(why)
 
@@ -87,7 +73,7 @@ def writing(bound: sa.Engine) -> Iterator[sa.Connection]:
     On SQLite it is the only writer (BEGIN IMMEDIATE); on PostgreSQL it is READ COMMITTED, so lock the rows that you decide on.
 
     Raises:
-        Unavailable: STORE_UNAVAILABLE when the database is away, locked, or its disk full.
+        Unavailable: STORE_UNAVAILABLE when the database is away, locked, takes no changes, or its disk is full.
     """
     with _store_errors(), bound.begin() as connection:
         yield connection
@@ -120,13 +106,25 @@ def upsert(connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[st
 
 
 async def check(bound: sa.Engine) -> None:
-    """Raise Unavailable when the store does not answer (a health check for `serve`)."""
+    """Raise Unavailable when the store does not answer, or takes no changes (a health check for `serve`)."""
+    await asyncio.to_thread(_ask_for_changes, bound)
 
-    def ask() -> None:
+
+def _ask_for_changes(bound: sa.Engine) -> None:
+    if bound.dialect.name != "postgresql":
         with reading(bound) as connection:
             connection.execute(sa.text("SELECT 1"))
-
-    await asyncio.to_thread(ask)
+        path = Path(str(bound.url.database))
+        if not os.access(path, os.W_OK):
+            why = f"{path.absolute()} can't be written, by its permissions or those of its file system"
+            raise faults.read_only(why)
+        return
+    with writing(bound) as connection:
+        takes_none = connection.scalar(sa.text("SHOW transaction_read_only")) == "on"
+    if takes_none:
+        # New sessions look for the server that takes changes now.
+        bound.dispose()
+        raise faults.read_only(faults.STANDBY)
 
 
 def migrate(bound: sa.Engine, service: str) -> None:
@@ -260,15 +258,11 @@ def _begin_sqlite(connection: sa.Connection) -> None:
 def _store_errors() -> Iterator[None]:
     try:
         yield
-    except (OperationalError, InterfaceError, PoolTimeout) as error:
-        cause = error.orig if isinstance(error, DBAPIError) else error
-        message = f"the store does not answer: {hide_url_passwords(str(cause)).strip()}; the call may be repeated"
-        raise Unavailable("STORE_UNAVAILABLE", message) from error
-    except InternalError as error:
-        if getattr(error.orig, "sqlstate", None) != _READ_ONLY:
+    except SQLAlchemyError as error:
+        away = faults.unavailable(error)
+        if away is None:
             raise
-        message = "the store takes no changes: it is a standby, or read-only by its settings; the call may be repeated"
-        raise Unavailable("STORE_UNAVAILABLE", message) from error
+        raise away from error
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import prometheus_client
 from rocketconnect_kit import metrics
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving import resources
+from rocketconnect_kit.serving.scrapes import Guard, start
 from rocketconnect_kit.serving.server import announce
 from services.exporter.collector import ServiceCollector
 from services.exporter.settings import ExporterSettings
@@ -40,28 +41,18 @@ async def run(settings: ExporterSettings) -> int:
             return 1
         registry.register(brokers)
     try:
-        server, thread = prometheus_client.start_http_server(
-            settings.port,
-            settings.host,
-            registry,
-            certfile=None if settings.tls_cert is None else str(settings.tls_cert),
-            keyfile=None if settings.tls_key is None else str(settings.tls_key),
-            client_cafile=None if settings.tls_ca is None else str(settings.tls_ca),
-            client_auth_required=settings.tls_ca is not None and settings.tls_verify_clients,
-        )
+        shown = prometheus_client.make_wsgi_app(registry)
+        endpoint = start(settings.host, settings.port, shown, Guard.of(settings, always_secure=True))
     except OSError as error:
         advice = "is the port in use? choose another --port, or 0 for a free one"
         cause = f"can't listen on {settings.host}:{settings.port}: {error.strerror or error}; {advice}"
         _log.error("can't start", cause=cause)
         return 1
-    address = f"{settings.host}:{server.server_port}"
-    announce(settings.announce_fd, "exporter", address, address)
-    _log.info("serving", address=address)
+    announce(settings.announce_fd, "exporter", endpoint.address, endpoint.address)
+    _log.info("serving", address=endpoint.address)
     await stop.wait()
     # What a scrape that is under way asks has its own deadline, and Prometheus takes a lost scrape as one.
-    await asyncio.to_thread(server.shutdown)
-    server.server_close()
-    thread.join()
+    await asyncio.to_thread(endpoint.close)
     collector.close()
     if brokers is not None:
         await asyncio.to_thread(brokers.close)

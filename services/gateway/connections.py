@@ -10,6 +10,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rocketconnect_kit.logs import get_logger
+from rocketconnect_kit.serving.certificates import certificate_name
 from services.gateway.rpc.preface import speaks_grpc
 
 if TYPE_CHECKING:
@@ -26,17 +27,6 @@ _log = get_logger(__name__)
 
 CERTIFICATE = "certificate"
 """In the state of a request: the name in the certificate that its client has shown; "": it has shown none."""
-
-
-def certificate_name(shown: Any) -> str:
-    """Return the common name in a certificate, or the first other name that it is for, as gRPC's callers have it.
-
-    Args:
-        shown: As `ssl` tells it of a certificate that was verified; empty or None: there is none.
-    """
-    told = shown or {}
-    common = [value for parts in told.get("subject", ()) for key, value in parts if key == "commonName"]
-    return str(next(iter([*common, *(value for _, value in told.get("subjectAltName", ()))]), ""))
 
 
 TakesOver = Callable[[asyncio.Transport, bytes, str], None]

@@ -14,6 +14,7 @@ import uvicorn
 from rocketconnect_kit import logs, metrics, tracing
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.serving import resources
+from rocketconnect_kit.serving.scrapes import Guard
 from rocketconnect_kit.serving.server import announce
 from rocketconnect_kit.settings import paths
 from services.gateway import health, pages
@@ -50,7 +51,8 @@ async def run(settings: GatewaySettings) -> int:
         end_tracing = tracing.start("gateway")
         listener = _listen(settings.host, settings.port)
         resources.show(settings)
-        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port, partial(_unwell, loop, backends))
+        unwell = partial(_unwell, loop, backends)
+        endpoint = metrics.start_endpoint(settings.host, settings.metrics_port, unwell, Guard.of(settings))
     except (OSError, ServiceError) as error:
         _log.error("can't start", cause=str(error), host=settings.host, port=settings.port)
         await backends.close()

@@ -26,6 +26,7 @@ class Postgres:
     """A server's data, and the command that runs the server on them. Whoever runs it may kill it and start it again.
 
     Args:
+        primary: One that runs, of which it is to be a hot standby; None: it has data of its own.
         settings: What postgresql.conf would say, such as fsync="off". By default what it has confirmed is on disk.
 
     Raises:
@@ -33,8 +34,9 @@ class Postgres:
         subprocess.CalledProcessError: the data could not be made.
     """
 
-    def __init__(self, **settings: str) -> None:
+    def __init__(self, primary: "Postgres | None" = None, /, **settings: str) -> None:
         self._settings = settings
+        self._process: subprocess.Popen[bytes] | None = None
         programs = _programs()
         if programs is None:
             msg = "PostgreSQL's server programs are needed in /usr/lib/postgresql (Debian: apt-get install postgresql)"
@@ -48,8 +50,11 @@ class Postgres:
             nobody = pwd.getpwnam("nobody")
             os.chown(self._folder, nobody.pw_uid, nobody.pw_gid)
         options = ["-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "-N"]
-        initdb = [*self._as_owner, str(programs / "initdb"), "-D", str(self._folder), *options]
-        subprocess.run(initdb, check=True, capture_output=True, cwd="/", timeout=START_SECONDS)
+        make = ["initdb", *options]
+        if primary is not None:
+            make = ["pg_basebackup", "-h", "127.0.0.1", "-p", str(primary.port), "-U", "postgres", "-R", "-c", "fast", "-N"]
+        words = [*self._as_owner, str(programs / make[0]), "-D", str(self._folder), *make[1:]]
+        subprocess.run(words, check=True, capture_output=True, cwd="/", timeout=START_SECONDS)
 
     @staticmethod
     def is_installed() -> bool:
@@ -84,32 +89,83 @@ class Postgres:
 
     @contextmanager
     def running(self, database: str) -> Iterator[str]:
-        """Run it until the end of the block and remove it; gives the SQLAlchemy URL of an empty database.
+        """Run it until the end of the block and remove it; gives the SQLAlchemy URL of an empty database, of a standby of any.
 
         Raises:
             PostgresFailed: it does not start; the text has its log.
         """
+        try:
+            self._start()
+            if not self._is_standby():
+                self.say(f'CREATE DATABASE "{database}"')
+            yield self.url(database=database)
+        finally:
+            # At once: nobody needs what it would write, and in order it waits for whoever is connected.
+            self._stop(signal.SIGQUIT)
+            self.remove()
+
+    def kill(self) -> None:
+        """End it at once, for good."""
+        self._stop(signal.SIGKILL)
+
+    def demote(self) -> None:
+        """Start it again as a hot standby of nobody, as a failover does with a primary that is to be one no longer."""
+        self._stop(signal.SIGINT)
+        (self._folder / "standby.signal").touch()
+        self._start()
+
+    def promote(self) -> None:
+        """Let a standby take changes, and return when it does."""
+        self.say("SELECT pg_promote()")
+
+    def take_changes(self, does: bool) -> None:
+        """Let transactions that begin from now on be such as may write, or not; sessions that are there see it a moment later."""
+        value = "off" if does else "on"
+        begin = "SET default_transaction_read_only = off"
+        self.say(begin, f"ALTER SYSTEM SET default_transaction_read_only = {value}", "SELECT pg_reload_conf()")
+
+    def say(self, *statements: str) -> None:
+        """Have statements run, each by itself."""
+        with self._connect() as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    def wait_for_end(self, pid: int) -> None:
+        """Return when the session of this process is gone.
+
+        Raises:
+            PostgresFailed: it is there for too long.
+        """
+        deadline = time.monotonic() + START_SECONDS
+        with self._connect() as connection:
+            while connection.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", (pid,)).fetchone() is not None:
+                if time.monotonic() > deadline:
+                    msg = f"the session of {pid} is still there"
+                    raise PostgresFailed(msg)
+                time.sleep(0.05)
+
+    def _is_standby(self) -> bool:
+        return (self._folder / "standby.signal").exists()
+
+    def _start(self) -> None:
         with tempfile.TemporaryFile() as log:
-            process = subprocess.Popen(self.command(), stdout=log, stderr=log, cwd="/", start_new_session=True)
-            try:
-                deadline = time.monotonic() + START_SECONDS
-                while not self.is_ready():
-                    if process.poll() is not None or time.monotonic() > deadline:
-                        log.seek(0)
-                        msg = f"PostgreSQL did not start:\n{log.read().decode(errors='replace')}"
-                        raise PostgresFailed(msg)
-                    time.sleep(0.05)
-                with self._connect() as connection:
-                    connection.execute(f'CREATE DATABASE "{database}"'.encode())
-                yield self.url(database=database)
-            finally:
-                # At once: nobody needs what it would write, and in order it waits for whoever is connected.
-                process.send_signal(signal.SIGQUIT)
-                try:
-                    process.wait(START_SECONDS)
-                finally:
-                    process.kill()
-                    self.remove()
+            self._process = subprocess.Popen(self.command(), stdout=log, stderr=log, cwd="/", start_new_session=True)
+            deadline = time.monotonic() + START_SECONDS
+            while not self.is_ready():
+                if self._process.poll() is not None or time.monotonic() > deadline:
+                    log.seek(0)
+                    msg = f"PostgreSQL did not start:\n{log.read().decode(errors='replace')}"
+                    raise PostgresFailed(msg)
+                time.sleep(0.05)
+
+    def _stop(self, number: signal.Signals) -> None:
+        if self._process is None:
+            return
+        self._process.send_signal(number)
+        try:
+            self._process.wait(START_SECONDS)
+        finally:
+            self._process.kill()
 
     def _connect(self) -> "psycopg.Connection[tuple[object, ...]]":
         return psycopg.connect(host="127.0.0.1", port=self.port, user="postgres", autocommit=True, connect_timeout=2)

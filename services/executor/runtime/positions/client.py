@@ -11,7 +11,7 @@ import grpc
 from rocketconnect.position.v1 import position_service_pb2 as wire
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceStub
 
-from rocketconnect_kit.calls.channel import sync_channel
+from rocketconnect_kit.calls.shared import OF_THIS_PROCESS
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
@@ -22,6 +22,10 @@ from services.executor.contract.task import Kind, TaskSpec
 from services.executor.runtime.positions.stored import Stored
 
 CALL_SECONDS = 5.0
+_HANGS_UP = (
+    "closes the connection. It is being stopped, or it has as many connections as it takes: see --connections there, and how many "
+    "files it may open; each process with tasks has one to each replica"
+)
 
 
 class Fenced(Exception):
@@ -74,8 +78,11 @@ class PositionClient:
         settings = ServiceSettings(tls_ca=ca, tls_cert=cert, tls_key=key, token_file=token)
         self._worker_id = endpoints.worker_id
         self._send_deadline = timedelta(seconds=endpoints.send_deadline)
-        self._channel = sync_channel(endpoints.position_address, settings, service="position")
-        self._stub = PositionServiceStub(self._channel)
+        self._use = OF_THIS_PROCESS.use(endpoints.position_address, settings, "position")
+        self.channel = self._use.channel
+        """To the service; other tasks of the process may use it as well."""
+        self._stub = PositionServiceStub(self.channel)
+        self._under_way: grpc.Future[wire.CommitPositionsResponse] | None = None
         self._revision = spec.revision
         self._keep_resume = spec.kind is not Kind.SINK
         self._known: dict[str, str] = {}
@@ -117,7 +124,8 @@ class PositionClient:
             update.expected_offset = self._known.get(partition, "none")
             update.position.incarnation = stored.incarnation
             update.position.resume = stored.text
-        return self._stub.CommitPositions.future(request, timeout=seconds)
+        self._under_way = self._stub.CommitPositions.future(request, timeout=seconds)
+        return self._under_way
 
     def settled(self, call: "grpc.Future[wire.CommitPositionsResponse]", updates: Mapping[str, Stored]) -> None:
         """Waits for a commit of these positions.
@@ -137,8 +145,10 @@ class PositionClient:
         self.settled(self.commit(updates), updates)
 
     def close(self) -> None:
-        """Ends the connection; commits under way are given up."""
-        self._channel.close()
+        """Leaves the connection; the commit under way is given up."""
+        if self._under_way is not None:
+            self._under_way.cancel()
+        self._use.close()
 
 
 def _opened(answer: wire.OpenTaskResponse) -> Opened:
@@ -170,6 +180,9 @@ def _meaning(error: ServiceError) -> Exception:
     if error.code == "INVALID_ARGUMENT":
         # It would be refused for ever, and the position would stand still while records move.
         return PermanentError(f"the position service can't store where the task is: {error.message}")
+    if error.reason == "UNAVAILABLE" and "Socket closed" in error.message:
+        # What gRPC makes of a server that hangs up: it tells no reason.
+        return PositionsAway(f"the position service {_HANGS_UP}: {error.message}")
     # A connector that was just created or deleted may not be known yet or any more, an internal error may pass: the task can
     # only wait, and says for what.
     return PositionsAway(f"the position service: {error.message}")
