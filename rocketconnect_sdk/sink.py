@@ -317,9 +317,16 @@ class SinkWriter(ABC):
 
 
 class RecordSink(Sink):
-    """A sink that writes records, in two phases: writers stage, the task commits."""
+    """A sink that writes records, in two phases: writers stage, the task commits.
+
+    Class attributes:
+        wants_headers: Its writers get headers.
+        whole_messages: The headers are the properties of the messages as the topic has them, RocketMQ's own among them, and records
+            have no keys beside. It runs natively, and no transform or query may change what it reads.
+    """
 
     wants_headers: ClassVar[bool] = False
+    whole_messages: ClassVar[bool] = False
 
     @abstractmethod
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "RecordSinkTask":

@@ -32,7 +32,7 @@ from rocketmq_remoting.sending import Sender, encode_messages
 from rocketmq_remoting.topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from rocketmq_remoting.connections.pending import Pending
@@ -64,6 +64,8 @@ class Client:
         group: the producer group, and the consumer group of pulls that name none.
         timeout: for a call that gives none.
         unacknowledged: how long the operating system (Linux) tries to bring bytes to a server that acknowledges none.
+        locate: gives the address that is connected to for the host and the port of a server, before each connection; what it
+            raises is the error of whatever needs that. Default: the host itself.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Client:
         group: str = DEFAULT_GROUP,
         timeout: float = 3.0,
         unacknowledged: float = 15.0,
+        locate: Callable[[str, int], str] | None = None,
     ) -> None:
         if (access_key is None) != (secret_key is None):
             msg = "access_key and secret_key belong together: give both or none"
@@ -84,7 +87,7 @@ class Client:
         self.group = group
         self.client_id = f"{socket.gethostname()}@{os.getpid()}@{random.getrandbits(32):08x}"
         self._timeout = timeout
-        self._network = Network(credentials, tls, timeout, unacknowledged)
+        self._network = Network(credentials, tls, timeout, unacknowledged, locate)
         try:
             self._routes = Routes(self._network, name_servers, timeout, max_age=_HEARTBEAT_INTERVAL * 2)
         except BaseException:
