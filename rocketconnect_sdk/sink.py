@@ -123,11 +123,7 @@ class FlushPolicy:
 
 
 class Sink(ABC):
-    """A kind of sink; stateless. See Source for the class attributes.
-
-    Class attributes:
-        defaults: Of options that every sink has, by key, where another value suits this one better: how much is written at once.
-    """
+    """A kind of sink; stateless. See Source for the class attributes; what is said there of every source holds for every sink."""
 
     name: ClassVar[str]
     aliases: ClassVar[Sequence[str]] = ()
@@ -319,10 +315,7 @@ class SinkWriter(ABC):
 class RecordSink(Sink):
     """A sink that writes records, in two phases: writers stage, the task commits.
 
-    Class attributes:
-        wants_headers: Its writers get headers.
-        whole_messages: The headers are the properties of the messages as the topic has them, RocketMQ's own among them, and records
-            have no keys beside. It runs natively, and no transform or query may change what it reads.
+    With whole_messages headers are the properties of messages as they are, and there are no keys; natively, without transforms.
     """
 
     wants_headers: ClassVar[bool] = False

@@ -6,7 +6,7 @@ import os
 import random
 import socket
 import time
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from rocketmq_remoting.admin import Admin
 from rocketmq_remoting.batch import EncodedBatch
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from rocketmq_remoting.model import SendReceipt, TagFilter, TlsOptions, TopicConfig, TopicRoute
     from rocketmq_remoting.pulls.pulled import PullResult
 
-T = TypeVar("T")
-
 BARRIER_TOPIC = "rocketmq_remoting_barrier"
 DEFAULT_GROUP = "rocketmq_remoting"
 _HEARTBEAT_INTERVAL = 30.0
@@ -64,8 +62,7 @@ class Client:
         group: the producer group, and the consumer group of pulls that name none.
         timeout: for a call that gives none.
         unacknowledged: how long the operating system (Linux) tries to bring bytes to a server that acknowledges none.
-        locate: gives the address that is connected to for the host and the port of a server, before each connection; what it
-            raises is the error of whatever needs that. Default: the host itself.
+        locate: gives the address that is connected to for a host and a port, before each connection, or raises. Default: the host.
     """
 
     def __init__(

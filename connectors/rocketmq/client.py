@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
@@ -10,6 +10,8 @@ from rocketconnect_sdk.permissions import connections
 from rocketmq_remoting import (
     BrokerFailed,
     Client,
+    MessageQueue,
+    NameServersUnavailable,
     NoPermission,
     NotSent,
     RocketMQError,
@@ -56,6 +58,22 @@ def told(place: str) -> Iterator[None]:
         yield
     except RocketMQError as error:
         raise fault_of(error, place) from error
+
+
+def prove(client: Client) -> None:
+    """Returns when a broker takes who we are, whatever we may do there: name servers ask nobody.
+
+    Raises:
+        RocketMQError: it does not, or there is none.
+    """
+    for each in client.admin.brokers():
+        if each.master is not None:
+            # A topic that each broker has. What we may not do there, and what is not there, says that it knows us.
+            with suppress(NoPermission, TopicNotFound):
+                client.min_offset(MessageQueue(each.name, each.name, 0))
+            return
+    msg = "the name servers know no broker. Start one"
+    raise NameServersUnavailable(msg)
 
 
 def fault_of(error: RocketMQError, place: str) -> ConnectorError:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from connectors.rocketmq import messages
-from connectors.rocketmq.client import client_of, fault_of, place_of, told
+from connectors.rocketmq.client import client_of, fault_of, place_of, prove, told
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.writes import Connection, Operation
@@ -61,9 +61,7 @@ class RocketmqConnection(Connection):
     def ping(self) -> None:
         """See Connection."""
         with told(self._place):
-            if not self._client.admin.brokers():
-                msg = f"{self._place}: the name servers know no broker. Start one"
-                raise SystemAway(msg)
+            prove(self._client)
 
     def has(self, topic: str) -> bool:
         """Whether a topic is there."""

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from connectors.rocketmq.client import client_of, place_of, told
+from connectors.rocketmq.client import client_of, place_of, prove, told
 from connectors.rocketmq.identity import Found, Known
 from connectors.rocketmq.reading import Reader
 from connectors.rocketmq.selection import Selection
@@ -87,6 +87,11 @@ class RocketmqLog(Log):
                     # It is not there, or is deleted just now.
                     continue
             return found
+
+    def ping(self) -> None:
+        """Returns when the cluster answers and takes who we are."""
+        with told(self._place):
+            prove(self._client)
 
     def missed(self, partitions: Iterable[str]) -> None:
         """See Log. Name servers forget what a broker has when it is away."""

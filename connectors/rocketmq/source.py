@@ -143,6 +143,7 @@ def _cluster_problems(config: Config) -> Iterable[Problem]:
     from connectors.rocketmq.log import RocketmqLog, topics_of
 
     with closing(RocketmqLog(config, min(CHECK_SECONDS, config["request.timeout"]))) as log:
+        log.ping()
         found = log.topics()
     for name in Selection.of(config).names:
         if name not in found:

@@ -47,6 +47,9 @@ def test_a_cluster_that_asks_who_we_are_is_read_and_written_with_the_right_secre
     assert len(guarded.bodies(f"{topic}-copy")) == 3
     with pytest.raises(PermanentError, match=r"Correct access\.key and secret\.key"):
         run_of(SINK.open, with_secret(writing, "wrong-secret")).start()
+    (problem,) = [each for each in SOURCE.check(with_secret(reading, "wrong-secret")) if each.key == "access.key"]
+    assert "wrong-secret" not in str(problem)
+    assert list(SOURCE.check(with_secret(reading, "root-secret"))) == []
 
 
 def test_a_broker_that_is_away_is_waited_for_and_is_not_told_as_lost(rocketmq_factory: RocketMQFactory, topic: str) -> None:

@@ -233,11 +233,7 @@ class Encoder:
     ) -> Mapping[MessageQueue, list[int] | None]:
         """Deals records of a batch out to the queues of a topic, as queue_map.deal does, or to the one that the batch names.
 
-        Args:
-            topic: The topic.
-            batch: The batch.
-            keys: Of the records; None: none has one.
-            first: The offset of the first one.
+        Args: the topic, the batch, the keys (None: no record has one), and the offset of the first record.
 
         Raises:
             PermanentError: see Found.lane.
