@@ -76,9 +76,12 @@ class SourceBatch:
         key_schema: The schema of all keys.
         size: The size of the values in bytes, as far as the source knows it; rates and buffers are counted with it.
         properties: The properties of each message as they are to be, in the place of those that keys, times and headers become: for
-            sources that read messages. Keys still choose the queue.
+            sources that read messages. Keys still choose the queue, unless `queue` does.
         end: Where reading goes on behind this batch, when that is behind its last record: what was read there is left out.
             Empty: at the offset of the last one. A batch without records that has an end moves the position of its partition.
+        queue: The broker and the number of the queue that it was in, for sources that read messages: all records of a source
+            partition go to the queue that is like it, whatever their keys are. The same for all batches of a partition. None: keys
+            choose queues, and records without one go to that of their partition.
         resume: What start() needs beside the offset to go on behind this batch: a JSON object of at most 64 KiB. With it, the
             position of the partition moves to the end of the batch when all of it is done, and never to a record within. None: the
             offset alone is enough, behind each record.
@@ -97,6 +100,7 @@ class SourceBatch:
     properties: Sequence[Mapping[str, str]] | None = None
     end: Offset = ()
     resume: Mapping[str, JSON] | None = field(default=None, repr=False)
+    queue: tuple[str, int] | None = None
 
     def __len__(self) -> int:
         """How many records it holds."""

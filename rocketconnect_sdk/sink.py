@@ -123,11 +123,7 @@ class FlushPolicy:
 
 
 class Sink(ABC):
-    """A kind of sink; stateless. See Source for the class attributes.
-
-    Class attributes:
-        defaults: Of options that every sink has, by key, where another value suits this one better: how much is written at once.
-    """
+    """A kind of sink; stateless. See Source for the class attributes; what is said there of every source holds for every sink."""
 
     name: ClassVar[str]
     aliases: ClassVar[Sequence[str]] = ()
@@ -317,9 +313,13 @@ class SinkWriter(ABC):
 
 
 class RecordSink(Sink):
-    """A sink that writes records, in two phases: writers stage, the task commits."""
+    """A sink that writes records, in two phases: writers stage, the task commits.
+
+    With whole_messages headers are the properties of messages as they are, and there are no keys; natively, without transforms.
+    """
 
     wants_headers: ClassVar[bool] = False
+    whole_messages: ClassVar[bool] = False
 
     @abstractmethod
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "RecordSinkTask":

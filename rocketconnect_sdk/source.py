@@ -61,6 +61,7 @@ class Source(ABC):
         aliases: Other names that it answers to.
         options: Its own options; the runtime adds those that every source has.
         signals: What people can tell its running tasks.
+        defaults: Of options that every source has, by key, where another value suits this one better.
         whole_messages: Its batches have `properties`: what it sends are messages as they are to be, which no transform may change.
     """
 
@@ -68,6 +69,7 @@ class Source(ABC):
     aliases: ClassVar[Sequence[str]] = ()
     options: ClassVar[Sequence[Option]] = ()
     signals: ClassVar[Sequence[Signal]] = ()
+    defaults: ClassVar[Mapping[str, str]] = {}
     whole_messages: ClassVar[bool] = False
 
     def check(self, config: Config) -> Iterable[Problem]:

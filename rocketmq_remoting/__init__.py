@@ -5,6 +5,7 @@ in `rocketmq_remoting.errors`.
 """
 
 from rocketmq_remoting.admin import Admin
+from rocketmq_remoting.alike import queue_alike
 from rocketmq_remoting.batch import (
     BATCH_OVERHEAD_BYTES,
     MAX_BATCH_BYTES,
@@ -139,4 +140,5 @@ __all__ = [
     "encode_batch",
     "encode_messages",
     "encode_properties",
+    "queue_alike",
 ]

@@ -6,7 +6,7 @@ import os
 import random
 import socket
 import time
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from rocketmq_remoting.admin import Admin
 from rocketmq_remoting.batch import EncodedBatch
@@ -32,14 +32,12 @@ from rocketmq_remoting.sending import Sender, encode_messages
 from rocketmq_remoting.topics import Topics
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
     from rocketmq_remoting.connections.pending import Pending
     from rocketmq_remoting.model import SendReceipt, TagFilter, TlsOptions, TopicConfig, TopicRoute
     from rocketmq_remoting.pulls.pulled import PullResult
-
-T = TypeVar("T")
 
 BARRIER_TOPIC = "rocketmq_remoting_barrier"
 DEFAULT_GROUP = "rocketmq_remoting"
@@ -64,6 +62,7 @@ class Client:
         group: the producer group, and the consumer group of pulls that name none.
         timeout: for a call that gives none.
         unacknowledged: how long the operating system (Linux) tries to bring bytes to a server that acknowledges none.
+        locate: gives the address that is connected to for a host and a port, before each connection, or raises. Default: the host.
     """
 
     def __init__(
@@ -76,6 +75,7 @@ class Client:
         group: str = DEFAULT_GROUP,
         timeout: float = 3.0,
         unacknowledged: float = 15.0,
+        locate: Callable[[str, int], str] | None = None,
     ) -> None:
         if (access_key is None) != (secret_key is None):
             msg = "access_key and secret_key belong together: give both or none"
@@ -84,7 +84,7 @@ class Client:
         self.group = group
         self.client_id = f"{socket.gethostname()}@{os.getpid()}@{random.getrandbits(32):08x}"
         self._timeout = timeout
-        self._network = Network(credentials, tls, timeout, unacknowledged)
+        self._network = Network(credentials, tls, timeout, unacknowledged, locate)
         try:
             self._routes = Routes(self._network, name_servers, timeout, max_age=_HEARTBEAT_INTERVAL * 2)
         except BaseException:

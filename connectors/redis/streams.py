@@ -145,7 +145,7 @@ class StreamLog(Log):
 
     def recall(self, name: str, note: Mapping[str, JSON]) -> None:
         """See Log. Of a stream that was gone another one is there now."""
-        added = note.get(_ADDED, 0 if GONE in note else None)
+        added = 0 if GONE in note else note.get(_ADDED)
         if isinstance(added, int):
             self._counts[name] = added
 

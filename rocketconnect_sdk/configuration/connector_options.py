@@ -50,14 +50,19 @@ class Checked:
 
 def source_options(source: Source) -> tuple[Option, ...]:
     """All options of a source connector: its own first."""
-    return (*source.options, *runtime_options.COMMON, *runtime_options.SOURCE, *runtime_options.CONVERTERS)
+    every = (*runtime_options.COMMON, *runtime_options.SOURCE, *runtime_options.CONVERTERS)
+    return (*source.options, *_with_defaults(every, source.defaults))
 
 
 def sink_options(sink: Sink) -> tuple[Option, ...]:
     """All options of a sink connector: its own first. The default engine is the first that the sink can run on."""
     defaults = {"engine": engines[0], **sink.defaults} if (engines := engines_of(sink)) else sink.defaults
     every = (*runtime_options.COMMON, *runtime_options.SINK, *OPTIONS, *runtime_options.CONVERTERS)
-    return (*sink.options, *(replace(each, default=defaults.get(each.key, each.default)) for each in every))
+    return (*sink.options, *_with_defaults(every, defaults))
+
+
+def _with_defaults(options: Sequence[Option], defaults: Mapping[str, str]) -> Iterable[Option]:
+    return (replace(each, default=defaults.get(each.key, each.default)) for each in options)
 
 
 def direct_options() -> tuple[Option, ...]:
@@ -262,11 +267,19 @@ def _engine_problems(plugin: Source | Sink, config: Config) -> Iterable[Problem]
 
 
 def _whole_problems(plugin: Source | Sink, raw: Mapping[str, str]) -> Iterable[Problem]:
-    """Transforms of messages that go on as they are: what these make of keys, times and headers would be lost."""
-    given = raw.get("transforms", "").strip()
-    if given and isinstance(plugin, Source) and plugin.whole_messages:
-        msg = f"cannot change what {plugin.name} sends: whole messages, with the keys, times and headers that they have"
-        yield Problem("transforms", given, msg, "Leave it out; transforms of a sink can change what it reads of the topic.")
+    """What would change messages that go on as they are: what it makes of keys, times and headers would be lost."""
+    if not isinstance(plugin, Source | RecordSink) or not plugin.whole_messages:
+        return
+    whole = f"what {plugin.name} sends: whole messages, with the keys, times and headers that they have"
+    if given := raw.get("transforms", "").strip():
+        fix = "Leave it out; transforms of a sink can change what it reads of the topic."
+        yield Problem("transforms", given, f"cannot change {whole}", fix if isinstance(plugin, Source) else "Leave it out.")
+    if isinstance(plugin, Source):
+        return
+    if given := raw.get(QUERY.key, "").strip():
+        yield Problem(QUERY.key, given[:200], f"cannot change {whole}", "Leave it out.")
+    if (given := raw.get("engine", "").strip()) == "spark":
+        yield Problem("engine", given, f"does not give {whole}", "Leave it out, or set engine=native.")
 
 
 def _dropping_problems(raw: Mapping[str, str]) -> Iterable[Problem]:

@@ -17,9 +17,9 @@ from typing import ClassVar
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Option
-from rocketconnect_sdk.partitions.decoding import Decoder
+from rocketconnect_sdk.partitions.decoding import Decoder, WholeMessages
 from rocketconnect_sdk.partitions.log import GONE, Bounds, Entries, Headers, Log, LogPartition, OutOfRange, text_of
-from rocketconnect_sdk.partitions.options import READING, is_registered, parse_start, skips_gaps
+from rocketconnect_sdk.partitions.options import READING, STARTING, is_registered, parse_start, skips_gaps
 from rocketconnect_sdk.partitions.task import PartitionTask, Share, listed
 from rocketconnect_sdk.plugins.packages import NeedsPackages
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
@@ -28,6 +28,7 @@ from rocketconnect_sdk.source import Edge, Plan, Source
 __all__ = [
     "GONE",
     "READING",
+    "STARTING",
     "Bounds",
     "Entries",
     "Headers",
@@ -41,7 +42,10 @@ __all__ = [
 
 
 class PartitionSource(NeedsPackages, Source):
-    """A source of a log, exactly once. `check` asks for the packages that it needs before it calls `look`."""
+    """A source of a log, exactly once. `check` asks for the packages that it needs before it calls `look`.
+
+    Its options are READING and more; where it sends whole messages, STARTING and more.
+    """
 
     options: ClassVar[Sequence[Option]] = READING
 
@@ -59,11 +63,13 @@ class PartitionSource(NeedsPackages, Source):
         del config
         return ()
 
+    def start(self, config: Config) -> str | float:
+        """Where partitions are begun that have no position; see parse_start."""
+        return parse_start(config["start"])
+
     def check(self, config: Config) -> Iterable[Problem]:
         """See Source."""
-        for key in ("value.format", "key.format"):
-            if is_registered(config[key]) and not config["schema.registry.url"]:
-                yield Problem("schema.registry.url", "", f"is missing, and {key}={config[key]} needs it", "Name the registry.")
+        yield from () if self.whole_messages else _format_problems(config)
         if missing := self.lacks:
             yield Problem("connector.class", self.name, missing, f"{self.packages_fix}.")
         else:
@@ -73,7 +79,7 @@ class PartitionSource(NeedsPackages, Source):
         """See Source. Where a partition without a position is begun is in the plan, the same however often a task starts."""
         with closing(self._connected(config)) as log:
             found = sorted(log.partitions(), key=lambda each: (each.name, each.identity))
-            begins = _begins(log, parse_start(config["start"]), found, positions)
+            begins = _begins(log, self.start(config), found, positions)
         count = max(1, min(max_tasks, len(found)))
         lines = [[f"{each.name}\t{each.identity}\t{text_of(begins[each])}" for each in found[one::count]] for one in range(count)]
         common = {"all": listed(found)}
@@ -105,6 +111,8 @@ class PartitionSource(NeedsPackages, Source):
 
     def read_again(self, config: Config, partition: str, original: bytes) -> SourceBatch | None:
         """See Source."""
+        if self.whole_messages:
+            return None
         return SourceBatch(partition, [Decoder(config).value(original)], [(0,)], size=len(original))
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> PartitionTask:
@@ -113,7 +121,7 @@ class PartitionSource(NeedsPackages, Source):
         mine = {LogPartition(name, identity): tuple(map(int, begin.split("-"))) for name, identity, begin in rows}
         return PartitionTask(
             lambda: self._connected(config, context),
-            partial(Decoder, config),
+            WholeMessages if self.whole_messages else partial(Decoder, config),
             Share(mine, task["all"], task["tells"] == "True"),
             context,
             skip=skips_gaps(config),
@@ -125,6 +133,12 @@ class PartitionSource(NeedsPackages, Source):
             msg = f"{self.name} {missing}. {self.packages_fix}"
             raise PermanentError(msg)
         return self.connect(config, context or TaskContext())
+
+
+def _format_problems(config: Config) -> Iterable[Problem]:
+    for key in ("value.format", "key.format"):
+        if is_registered(config[key]) and not config["schema.registry.url"]:
+            yield Problem("schema.registry.url", "", f"is missing, and {key}={config[key]} needs it", "Name the registry.")
 
 
 def _begins(

@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import Protocol
 
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.errors import RecordError
@@ -19,6 +20,36 @@ _KEPT_BYTES = 4096
 _HEADERS_FIX = "headers=json keeps all of them as they are, headers=none leaves them out"
 HEADERS = "headers"
 """The header that has all of them, with headers=json."""
+
+
+class Batches(Protocol):
+    """Makes batches."""
+
+    def batches(self, partition: str, entries: Entries, note: Mapping[str, JSON] | None = None) -> Iterator[SourceBatch]:
+        """The records as batches of one schema each; the last one has the end, and what is stored with it."""
+
+
+class WholeMessages:
+    """Makes batches of messages that go on as they are."""
+
+    def batches(self, partition: str, entries: Entries, note: Mapping[str, JSON] | None = None) -> Iterator[SourceBatch]:
+        """See Batches."""
+        if not entries.values:
+            if entries.end:
+                yield SourceBatch(partition, [], [], end=entries.end, resume=note)
+            return
+        yield SourceBatch(
+            partition,
+            entries.values,
+            entries.offsets,
+            timestamps_ms=entries.timestamps_ms,
+            topics=[entries.topic] * len(entries.values) if entries.topic else None,
+            properties=entries.properties,
+            size=sum(len(value) for value in entries.values if isinstance(value, bytes)) + entries.size,
+            end=entries.end,
+            resume=note,
+            queue=entries.queue,
+        )
 
 
 class Decoder:

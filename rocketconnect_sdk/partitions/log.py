@@ -59,6 +59,8 @@ class Entries:
         end: Where reading goes on, when that is behind the last one. Without records too: what comes before is nothing to copy.
         topic: Where they go; empty: to the topic of the configuration.
         size: Of all values that are no bytes, in bytes.
+        properties: Of each, where the source sends whole messages (Source.whole_messages); keys and headers are left out then.
+        queue: Of whole messages; see SourceBatch.
     """
 
     name: str
@@ -70,6 +72,8 @@ class Entries:
     end: Offset = ()
     topic: str = ""
     size: int = 0
+    properties: list[Mapping[str, str]] = field(default_factory=list)
+    queue: tuple[str, int] | None = None
 
 
 class OutOfRange(Exception):
@@ -137,9 +141,17 @@ class Log(ABC):
     def recall(self, name: str, note: Mapping[str, JSON]) -> None:
         """Before `bounds` and `seek`: the note that is stored with the position of a partition; empty: none is.
 
-        {GONE: True}: the partition was not there any more, and what it had is passed.
+        With GONE: the partition was not there any more, and what it had is passed.
         """
         del name, note
+
+    def missed(self, partitions: Iterable[str]) -> None:
+        """Before it is told that these partitions, which were read, are not there any more, and what they had is lost.
+
+        Raises:
+            SystemAway: that is not known: what they are on may be away.
+        """
+        del partitions
 
     def left(self, name: str, place: Offset) -> int | None:
         """How many records are behind a place, as far as it is known without asking; None: it is not."""

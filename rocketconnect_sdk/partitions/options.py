@@ -38,7 +38,7 @@ def _start_problem(text: str) -> str | None:
     return None
 
 
-READING = (
+STARTING = (
     Option(
         "start",
         "Where partitions are begun that have no position. earliest: at the first record that is still there. latest: behind the "
@@ -49,6 +49,10 @@ READING = (
         fix="Write earliest, latest, or a time such as 2026-01-31T00:00:00Z.",
     ),
     Option("discover.interval", "So often new partitions are looked for.", Kind.DURATION, "30s", minimum=0.1, maximum=86400),
+)
+"""Where reading begins, and how new partitions are found."""
+READING = (
+    *STARTING,
     Option(
         "value.format",
         "What values are. bytes: they pass as they are, with the ids of schemas, too (value.converter=bytes; string where all of "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
-from rocketconnect_sdk.partitions.decoding import Decoder
+from rocketconnect_sdk.partitions.decoding import Batches
 from rocketconnect_sdk.partitions.log import GONE, Bounds, Log, LogPartition, OutOfRange, text_of
 from rocketconnect_sdk.polled import Polled
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
@@ -49,7 +49,7 @@ class PartitionTask(SourceTask):
     def __init__(
         self,
         connect: Callable[[], Log],
-        decoder: Callable[[], Decoder],
+        decoder: Callable[[], Batches],
         share: Share,
         context: TaskContext,
         *,
@@ -181,11 +181,12 @@ class PartitionTask(SourceTask):
         anew = {name for name in gone if any(each.identity and name.startswith(f"{each.name}@") for each in there)}
         told = [_gone(name, at, is_anew=name in anew) for name, at in sorted(gone.items())]
         if not self._skip:
+            self._opened().missed(gone)
             msg = f"{'; '.join(told)}. {_ACCEPT}"
             raise PermanentError(msg)
         for each in told:
             self._context.log.warning("%s; skipped, as on.gap=skip says", each)
-        self._ready.extend(SourceBatch(name, [], [], end=at.offset, resume={GONE: True}) for name, at in gone.items())
+        self._ready.extend(SourceBatch(name, [], [], end=at.offset, resume={**at.resume, GONE: True}) for name, at in gone.items())
 
     def _seek(self, log: Log, moved: Iterable[str]) -> None:
         """Reads on behind the places; those of some partitions are not stored yet."""

@@ -36,12 +36,18 @@ class Network:
     """Safe for concurrent use. A thread of its own expires requests whose deadline has passed."""
 
     def __init__(
-        self, credentials: Credentials | None, tls: TlsOptions | None, connect_timeout: float, unacknowledged: float
+        self,
+        credentials: Credentials | None,
+        tls: TlsOptions | None,
+        connect_timeout: float,
+        unacknowledged: float,
+        locate: Callable[[str, int], str] | None = None,
     ) -> None:
         self._credentials = credentials
         self._tls = tls
         self._connect_timeout = connect_timeout
         self._unacknowledged = unacknowledged
+        self._locate = locate
         self._connections: dict[tuple[str, Lane], Connection] = {}
         self._lock = threading.Lock()
         self._connecting: dict[tuple[str, Lane], threading.Lock] = {}
@@ -70,7 +76,8 @@ class Network:
                 raise ClientClosed("the client is closed")
             host, port = split_address(address)
             try:
-                transport = connect(host, port, self._connect_timeout, self._tls, self._unacknowledged)
+                at = self._locate(host, port) if self._locate is not None else None
+                transport = connect(host, port, self._connect_timeout, self._tls, self._unacknowledged, at)
             except OSError as error:
                 msg = f"can't connect to {address}: {error}"
                 raise NotSent(msg) from error

@@ -42,13 +42,23 @@ class Transport(Protocol):
         """End the stream; a thread blocked in `read` returns."""
 
 
-def connect(host: str, port: int, timeout: float, tls: TlsOptions | None, unacknowledged: float) -> Transport:
+def connect(
+    host: str, port: int, timeout: float, tls: TlsOptions | None, unacknowledged: float, address: str | None = None
+) -> Transport:
     """Connect to a server. What it has not acknowledged within `unacknowledged` seconds is not sent again: the stream then breaks.
+
+    Args:
+        host: its name, which its certificate has.
+        port: its port.
+        timeout: for all of it, seconds.
+        tls: for a server that speaks TLS.
+        unacknowledged: see above.
+        address: what is connected to in the place of the name.
 
     Raises:
         OSError: it can't be reached within `timeout` seconds, or the TLS handshake failed.
     """
-    sock = socket.create_connection((host, port), timeout)
+    sock = socket.create_connection((address or host, port), timeout)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         _notice_silence(sock, unacknowledged)

@@ -37,6 +37,7 @@ SERVERS = {
     "postgres-to-mariadb",
     "rabbitmq-to-jsonlines",
     "redis-to-jsonlines",
+    "rocketmq-to-rocketmq",
     "webhooks-to-jsonlines",
 }
 ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS - {"clients"})
@@ -164,6 +165,13 @@ def test_the_example_with_kafka_works_as_it_is_written(instance: Any, tmp_path: 
         ports = {"9092": str(server.port)}
         shown = written("kafka-to-jsonlines")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_another_cluster_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    server = {"127.0.0.1:9876": str(instance.ready["nameServer"])}
+    shown = written("rocketmq-to-rocketmq")
+    assert differing(shown, said(shown, instance.url, copied(tmp_path, server), server)) == []
 
 
 @pytest.mark.slow

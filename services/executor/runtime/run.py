@@ -256,7 +256,7 @@ def _engine(
             raise PermanentError(msg)
         native = plugin.open(runtime.config, task_config, context)
         held.callback(native.close)
-        return NativeEngine(native, name, headers=plugin.wants_headers), native
+        return NativeEngine(native, name, headers=plugin.wants_headers, whole=plugin.whole_messages), native
     if spark is None:
         msg = "this host has no Spark: engine=spark needs a worker that runs Spark"
         raise PermanentError(msg)

@@ -1,5 +1,5 @@
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from unittest.mock import Mock
@@ -207,6 +207,19 @@ def test_a_partition_that_goes_while_it_is_read_is_looked_for_by_another_start()
     task._next_look = 0.0  # type: ignore[attr-defined]
     with pytest.raises(SystemAway, match="u@a: not there any more"):
         task.poll()
+
+
+def test_what_may_only_be_away_is_not_told_as_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def missed(_: MemoryLog, partitions: Iterable[str]) -> None:
+        asked.extend(partitions)
+        raise SystemAway("its server is away")
+
+    monkeypatch.setattr(MemoryLog, "missed", missed)
+    with pytest.raises(SystemAway, match="its server is away"):
+        opened(MemorySource({"t": Topic()}), {}, {"u@a": Position((2,))})
+    assert asked == ["u@a"]
 
 
 def test_one_task_alone_tells_what_is_gone() -> None:

@@ -55,6 +55,20 @@ def serve() -> Iterator[Callable[[Peer], str]]:
         assert not thread.is_alive()
 
 
+def test_it_connects_to_where_a_server_is_said_to_be(serve: Callable[[Peer], str]) -> None:
+    _, _, port = serve(lambda sock: None).rpartition(":")
+    asked: list[tuple[str, int]] = []
+
+    def locate(host: str, number: int) -> str:
+        asked.append((host, number))
+        return "127.0.0.1"
+
+    made = Network(None, None, connect_timeout=2, unacknowledged=15, locate=locate)
+    assert made.connection(f"no-such-host.invalid:{port}").address == f"no-such-host.invalid:{port}"
+    made.close()
+    assert asked == [("no-such-host.invalid", int(port))]
+
+
 def _receive(sock: socket.socket) -> Frame:
     def exactly(size: int) -> bytes:
         data = b""

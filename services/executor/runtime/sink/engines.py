@@ -49,8 +49,8 @@ class NativeEngine:
 
     gather_seconds = 0.0
 
-    def __init__(self, task: RecordSinkTask, name: str, *, headers: bool) -> None:
-        self.wanted = Wanted(headers=headers)
+    def __init__(self, task: RecordSinkTask, name: str, *, headers: bool, whole: bool = False) -> None:
+        self.wanted = Wanted(keys=not whole, headers=headers, whole=whole)
         self._task = task
         self._name = name
         self._writer: SinkWriter | None = None

@@ -11,6 +11,7 @@ from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.wording.counts import counted
+from rocketmq_remoting.alike import queue_alike
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties, encode_properties
@@ -154,7 +155,7 @@ class Encoder:
                 continue
             keys = None if columns.keys is None else _chosen(columns.keys, of_topic)
             first = offsets[0 if of_topic is None else of_topic[0]]
-            for queue, dealt in self._deal(topic, batch.partition, keys, first).items():
+            for queue, dealt in self._deal(topic, batch, keys, first).items():
                 indexes = dealt if of_topic is None or dealt is None else [of_topic[i] for i in dealt]
                 indexes = of_topic if indexes is None else indexes
                 if indexes is not None and not indexes:
@@ -228,23 +229,21 @@ class Encoder:
         return Piece(batch, queue, batch.key, self._incarnation(batch.partition), offsets, bodies, properties, dead=True)
 
     def _deal(
-        self, topic: str, partition: str, keys: Sequence[bytes | None] | None, first: Offset
+        self, topic: str, batch: SourceBatch, keys: Sequence[bytes | None] | None, first: Offset
     ) -> Mapping[MessageQueue, list[int] | None]:
-        """Deals records of a source partition out to the queues of a topic, as queue_map.deal does.
+        """Deals records of a batch out to the queues of a topic, as queue_map.deal does, or to the one that the batch names.
 
-        Args:
-            topic: The topic.
-            partition: The source partition.
-            keys: Of the records; None: none has one.
-            first: The offset of the first one.
+        Args: the topic, the batch, the keys (None: no record has one), and the offset of the first record.
 
         Raises:
             PermanentError: see Found.lane.
         """
-        queues = self._target.queues(topic)
+        queues, partition = self._target.queues(topic), batch.partition
         lane = self._lane(topic, queues, partition, first)
         if lane is not None:
             return {lane: None}
+        if batch.queue is not None:
+            return {queue_alike(*batch.queue, queues): None}
         return {queues[number]: dealt for number, dealt in deal(partition, keys, len(queues)).items()}
 
     def _lane(self, topic: str, queues: Sequence[MessageQueue], partition: str, first: Offset) -> MessageQueue | None:

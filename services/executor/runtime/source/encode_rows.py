@@ -44,7 +44,7 @@ class RowsEncoder(Encoder):
             if not kept:
                 continue
             first = batch.offsets[kept[0]]
-            for queue, dealt in self._deal(topic, batch.partition, keys and [keys[index] for index in kept], first).items():
+            for queue, dealt in self._deal(topic, batch, keys and [keys[index] for index in kept], first).items():
                 indexes = kept if dealt is None else [kept[index] for index in dealt]
                 if indexes:
                     mine = rows.slice(0, count) if isinstance(indexes, range) else rows.take(indexes)

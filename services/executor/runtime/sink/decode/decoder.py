@@ -225,7 +225,8 @@ class Decoder:
         wanted = self._looked_at
         keyed = wanted.keys and (b"KEYS\x01" in joined or KEY_BASE64.encode() in joined)
         timed = wanted.timestamps and TIMESTAMP.encode() in joined
-        tombstones = TOMBSTONE.encode() in joined
+        # A whole message has the body that it has.
+        tombstones = not wanted.whole and TOMBSTONE.encode() in joined
         headed = wanted.headers and wanted.may_have_headers(joined)
         columns = _Columns(times=stored if wanted.timestamps else None)
         if not keyed and not timed and not tombstones and not headed:
@@ -242,11 +243,12 @@ class Decoder:
                 given = properties.get(TIMESTAMP, "")
                 # Before 1970 it is negative.
                 times.append(int(given) if given.removeprefix("-").isdecimal() else stored[index])
-            if TOMBSTONE in properties:
+            if tombstones and TOMBSTONE in properties:
                 buried.add(index)
             if headed:
                 # As RocketMQ's consumers show it: what the producer called the message, otherwise where the broker has it.
-                headers.append(headers_of(properties, properties.get(UNIQUE_KEY) or message_id(index)))
+                named = properties.get(UNIQUE_KEY) or message_id(index)
+                headers.append(properties if wanted.whole else headers_of(properties, named))
         columns.keys = keys if keyed else None
         columns.times = times if timed else columns.times
         columns.headers = headers if headed else None

@@ -96,6 +96,7 @@ class Wanted:
         timestamps: Times.
         headers: Headers.
         header_names: The only ones that are looked at; empty: all are.
+        whole: Headers are the properties of messages as they are; see RecordSink.whole_messages.
         array: Makes an Arrow array of values of a schema; a RecordError when one does not fit.
         rows_as: What values without a schema are rows of: see DataFrameSinkTask.
     """
@@ -106,6 +107,7 @@ class Wanted:
     header_names: Sequence[str] = ()
     array: Callable[[Sequence[object], Schema | None], object] | None = None
     rows_as: Schema | None = None
+    whole: bool = False
 
     def may_have_headers(self, properties: bytes) -> bool:
         """Whether the headers that are looked at can be among these encoded properties."""

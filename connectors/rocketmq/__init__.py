@@ -1,0 +1,1 @@
+"""Another cluster of RocketMQ."""

@@ -1,0 +1,109 @@
+"""How a connector is told of another cluster of RocketMQ and of who it is there."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.http.options import REQUEST_TIMEOUT
+from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.permissions.roots import Access
+
+AWAY = ("name.servers", "Start the cluster, or correct name.servers and tls.")
+REFUSED = ("access.key", "Correct access.key and secret.key, or give the user what is missing.")
+"""The options to which it belongs that no cluster answers, and that one refuses us, and what to do."""
+CHECK_SECONDS = 5.0
+"""A check waits no longer for an answer."""
+_HIGHEST_PORT = 65535
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def _address(server: str) -> tuple[str, int] | None:
+    host, colon, port = server.rpartition(":")
+    host = host.strip().removeprefix("[").removesuffix("]")
+    is_port = port.isascii() and port.isdecimal() and 0 < int(port) <= _HIGHEST_PORT
+    return (host, int(port)) if colon and host and is_port and not set(host) & set("/@ ") else None
+
+
+def _servers_problem(servers: Iterable[str]) -> str | None:
+    wrong = next((server for server in servers if _address(server) is None), None)
+    return None if wrong is None else f"has {wrong[:100]!r}, which is no HOST:PORT"
+
+
+def _of_servers(servers: Iterable[str]) -> Iterator[tuple[str, int]]:
+    return filter(None, map(_address, servers))
+
+
+def cluster_options(side: str) -> tuple[Option, ...]:
+    """The options of the other cluster, and of who we are there.
+
+    Args:
+        side: What RocketMQ's own replicator calls it: "src", "dest".
+    """
+    return (
+        Option(
+            "name.servers",
+            "The name servers of the other cluster, separated by commas; they name its brokers, which have to be reached, too.",
+            Kind.LIST,
+            required=True,
+            aliases=(f"{side}.endpoint",),
+            check=_servers_problem,
+            fix="Write HOST:9876,HOST:9876.",
+            reaches=_of_servers,
+        ),
+        Option(
+            "access.key",
+            "The user there, where brokers ask for one (ACL 1.0 and 2.0). Empty: none.",
+            default="",
+            references=True,
+            aliases=(f"{side}.access.key",),
+        ),
+        Option("secret.key", "The secret of that user.", secret=True, aliases=(f"{side}.secret.key",)),
+        Option("tls", "The servers speak TLS (tls.server.mode).", Kind.BOOL, "false"),
+        Option(
+            "ssl.ca.location",
+            "With tls: a file with the certificates (PEM) that the servers' own must come from. Empty: those that the system "
+            "trusts.",
+            default="",
+            access=Access.READ,
+        ),
+        Option("ssl.certificate.location", "With tls: a file with our own certificate (PEM).", default="", access=Access.READ),
+        Option("ssl.key.location", "A file with its key (PEM). Empty: it is in the same file.", default="", access=Access.READ),
+        Option(
+            "ssl.server.name",
+            "With tls: the name that the servers' certificates are made out to, since brokers announce addresses. Empty: the host "
+            "of each address.",
+            default="",
+        ),
+        REQUEST_TIMEOUT,
+    )
+
+
+CLUSTER_IDS = tuple(
+    Option(
+        f"{name}.cluster",
+        f"A name for the cluster that messages {does}. Each cluster has one name in all connectors that copy between clusters: "
+        "messages carry the names of those that they were in, and are not copied into one of these again.",
+        required=True,
+        aliases=(alias,),
+        check=lambda text: None if _ID.fullmatch(text) else "is no name of a cluster here",
+        fix="Use 1 to 64 letters, digits, _ . and -.",
+    )
+    for name, does, alias in (("source", "come from", "src.cluster"), ("target", "go to", "dest.cluster"))
+)
+"""The names of both clusters, by which loops are cut."""
+
+
+def cluster_problems(config: Config) -> Iterable[Problem]:
+    """What of these options does not go together. Connects to nothing."""
+    if bool(config["access.key"]) != bool(config["secret.key"]):
+        missing, given = ("access.key", "secret.key") if config["secret.key"] else ("secret.key", "access.key")
+        yield Problem(missing, "", f"is missing, and {given} is given", f"Set it, or remove {given}.")
+    for key in ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.server.name"):
+        if config[key] and not config["tls"]:
+            yield Problem(key, config[key], "means nothing without TLS", "Set tls=true, or remove it.")
+    if config["ssl.key.location"] and not config["ssl.certificate.location"]:
+        fix = "Set ssl.certificate.location, or remove it."
+        yield Problem("ssl.key.location", config["ssl.key.location"], "is a key without a certificate", fix)
+    if config["source.cluster"] == config["target.cluster"]:
+        why = "is the name of source.cluster, too, so every message would be taken for one that was there already"
+        yield Problem("target.cluster", config["target.cluster"], why, "Give each cluster a name of its own.")

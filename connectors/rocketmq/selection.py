@@ -1,0 +1,96 @@
+"""Which topics of a cluster are read, and which messages of them. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+from rocketconnect_sdk.configuration.patterns import compiled
+from rocketconnect_sdk.options import Config
+
+if TYPE_CHECKING:
+    import re
+
+_SYSTEM_PREFIXES = ("%RETRY%", "%DLQ%", "%SYS%", "%LMQ%", "RMQ_SYS_", "rmq_sys_", "CID_RMQ_SYS_")
+_SYSTEM = frozenset(
+    {
+        "BenchmarkTest",
+        "OFFSET_MOVED_EVENT",
+        "SCHEDULE_TOPIC_XXXX",
+        "SELF_TEST_TOPIC",
+        "TBW102",
+        "TRANS_CHECK_MAX_TIME_TOPIC",
+        "rocketmq_remoting_barrier",
+        "wheel_timer",
+    }
+)
+"""Topics of RocketMQ itself, https://rocketmq.apache.org/docs, and that of our own client."""
+
+
+def topic_tags(text: str) -> dict[str, Sequence[str]]:
+    """Topics with their tags, as RocketMQ's replicator has them: "orders,new;payments,*".
+
+    Raises:
+        ValueError: what is wrong with it.
+    """
+    found: dict[str, Sequence[str]] = {}
+    for pair in filter(None, map(str.strip, text.split(";"))):
+        topic, _, tags = map(str.strip, pair.partition(","))
+        if not topic:
+            msg = f"has {pair[:100]!r}, which names no topic"
+            raise ValueError(msg)
+        found[topic] = () if tags in ("", "*") else tuple(filter(None, map(str.strip, tags.split("||"))))
+    return found
+
+
+def topic_tags_problem(text: str) -> str | None:
+    """What is wrong with topics and their tags; None: nothing."""
+    try:
+        topic_tags(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a source reads. Made by `of`.
+
+    Attributes:
+        names: Topics that are read, with all that they have.
+        pattern: Of others; None: there are none.
+        exclude: Of those that are left out of these.
+        tags: Of all topics that have no own.
+        own: By topic its own tags.
+    """
+
+    names: Sequence[str]
+    pattern: "re.Pattern[str] | None" = None
+    exclude: "re.Pattern[str] | None" = None
+    tags: Sequence[str] = ()
+    own: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """What a configuration says."""
+        own = topic_tags(config["src.topictags"])
+        pattern, exclude = (compiled(text) if (text := config[key]) else None for key in ("topics.pattern", "topics.exclude"))
+        return cls([*dict.fromkeys((*config["topics"], *own))], pattern, exclude, config["tags"], own)
+
+    def of_cluster(self, topics: Iterable[str]) -> list[str]:
+        """Of the topics of a cluster those that are read; those that are named are, whatever they are."""
+        named = set(self.names)
+        return sorted(topic for topic in topics if topic in named or self._matches(topic))
+
+    def tags_of(self, topic: str) -> Sequence[str]:
+        """The tags that are read of a topic; empty: all messages are."""
+        return self.own.get(topic, self.tags)
+
+    def _matches(self, topic: str) -> bool:
+        if self.pattern is None or not self.pattern.fullmatch(topic) or is_system(topic):
+            return False
+        return self.exclude is None or not self.exclude.fullmatch(topic)
+
+
+def is_system(topic: str) -> bool:
+    """Whether it is one that RocketMQ keeps for itself or for groups."""
+    return topic in _SYSTEM or topic.startswith(_SYSTEM_PREFIXES)
