@@ -199,10 +199,10 @@ def _problems(config: Config) -> Iterator[Problem]:
 
 @preflight(refused=("user", "Correct user and password, or give the user the role read of the databases."))
 def _server_problems(config: Config) -> Iterator[Problem]:
-    from connectors.mongodb.reading.looking import log_problems, nothing_captured
+    from connectors.mongodb.reading.looking import collection_problems, log_problems
     from connectors.mongodb.reading.settings import Settings
 
     settings = Settings.of(config)
     seconds = min(CHECK_SECONDS, config["request.timeout"])
     yield from log_problems(settings, seconds)
-    yield from nothing_captured(settings, seconds)
+    yield from collection_problems(settings, seconds)

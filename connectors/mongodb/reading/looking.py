@@ -9,9 +9,11 @@ from pymongo import MongoClient
 from connectors.mongodb.client import client_of, own_errors
 from connectors.mongodb.reading.events import Lost
 from connectors.mongodb.reading.oplog import Oplog
+from connectors.mongodb.reading.records import Records
 from connectors.mongodb.reading.settings import Settings
 from connectors.mongodb.reading.snapshot import collections
 from connectors.mongodb.reading.streams import Stream
+from rocketconnect_sdk.changes.topics import shared_topic
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
 
@@ -68,13 +70,17 @@ def _unreadable(settings: Settings, log: Oplog | Stream, shown: str) -> Iterator
         yield Problem(key, settings.config.raw.get(key, shown), str(error), fix)
 
 
-def nothing_captured(settings: Settings, seconds: float) -> Iterator[Problem]:
-    """A warning where there is no collection that is captured.
+def collection_problems(settings: Settings, seconds: float) -> Iterator[Problem]:
+    """Collections that would share a topic, and a warning where there is none that is captured.
 
     Raises:
         SystemAway, PermanentError: see own_errors.
     """
     with client_of(settings.config, seconds=seconds, raw=True) as client:
-        if not collections(client, settings.place, settings.chosen):
+        found = collections(client, settings.place, settings.chosen)
+        topics = Records(settings, "")
+        if shared := shared_topic(topics.named(name) for name in found):
+            yield Problem("collection.topic", *shared, "Name ${database} and ${collection} in it, or leave one of them out.")
+        if not found:
             fix = "Correct database.include, collection.include or collection.exclude, or wait: those that come are captured."
             yield Problem("collection.include", "", "takes no collection that is there", fix, is_warning=True)

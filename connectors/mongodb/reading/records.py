@@ -12,7 +12,7 @@ from connectors.mongodb.reading.events import Event, resume_of
 from connectors.mongodb.reading.names import Name
 from connectors.mongodb.reading.settings import RELAXED, STRUCT, Settings
 from rocketconnect_sdk.changes import Operation
-from rocketconnect_sdk.changes.topics import Topics, named
+from rocketconnect_sdk.changes.topics import Named, Topics, named
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING, Schema, Type, struct
@@ -73,23 +73,23 @@ class Records:
         self._server = settings.server or connector
         self._topics = Topics()
 
-    def topic(self, name: Name) -> str:
-        """Of a collection.
-
-        Raises:
-            PermanentError: it is that of another one, too, from which it was to tell this one apart.
-        """
+    def named(self, name: Name) -> Named:
+        """A collection and its topic."""
         values = {"topic": self._settings.topic, "database": name.database, "collection": name.collection}
-        return self._topics.checked(named(str(name), self._settings.template, values))
+        return named(str(name), self._settings.template, values)
 
     def batches(self, partition: str, events: Iterable[Event], behind: Offset = ()) -> Iterator[SourceBatch]:
-        """Events as batches of one type each, which go on behind their last records; what is not behind an offset was given."""
+        """Events as batches of one type each, which go on behind their last records; what is not behind an offset was given.
+
+        Raises:
+            PermanentError: the topic of a collection is that of another one, from which it was to tell it apart.
+        """
         records = (record for event in events for record in self._of(event) if record.offset > behind)
         for _, group in groupby(records, lambda record: (record.schema, record.key_schema)):
             yield self._batch(partition, list(group))
 
     def _batch(self, partition: str, records: Sequence[_Record]) -> SourceBatch:
-        topics = {record.name: self.topic(record.name) for record in records}
+        topics = {record.name: self._topics.checked(self.named(record.name)) for record in records}
         headers = None if self._settings.form.envelope else [_HEADERS[record.event.op] for record in records if record.event.op]
         return SourceBatch(
             partition,

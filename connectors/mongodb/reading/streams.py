@@ -20,7 +20,7 @@ from connectors.mongodb.reading.events import STREAM, Event, Lost, gather
 from connectors.mongodb.reading.settings import DEFAULT, LOOKUP, Settings
 from rocketconnect_sdk.changes import Operation
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.record import Offset, Position
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ if TYPE_CHECKING:
 
 _WAIT_MS = 50
 _SECONDS = 0.1
-_LOST = frozenset({136, 260, 280, 286})
-"""CappedPositionLost, InvalidResumeToken, ChangeStreamFatalError (the token is not found), ChangeStreamHistoryLost."""
+_LOST = frozenset({136, 260, 286})
+"""CappedPositionLost, InvalidResumeToken, ChangeStreamHistoryLost."""
+_FATAL = 280
+"""ChangeStreamFatalError: a token is not found, or the pipeline takes it away."""
 _NO_IMAGE, _TOO_LARGE = 47, 10334
 """NoMatchingDocument: a document before or after a change was required; BSONObjectTooLarge."""
 _FIXES = {
@@ -60,6 +62,8 @@ class Stream:
         self._context = context
         self._stream: ChangeStream[Any] | None = None
         self._behind: Offset = ()
+        self._until: Offset = ()
+        """Where the log ended when it was opened."""
         self.at_end = False
 
     def first(self) -> Position:
@@ -91,6 +95,8 @@ class Stream:
             msg = f"the position of {STREAM} has no token of a change stream: put back one that it had"
             raise PermanentError(msg) from error
         self._behind = position.offset
+        seconds, number, _ = self.end().offset
+        self._until = seconds, number - 1
         self._watch(held, Timestamp(*position.offset[:2]))
 
     def _watch(self, token: Any, since: Timestamp) -> None:
@@ -121,7 +127,6 @@ class Stream:
             with self._explained():
                 change = None if self._stream is None else self._stream.try_next()
             if change is None:
-                self.at_end = True
                 found += self._passed()
                 break
             size += len(change.raw)
@@ -147,6 +152,8 @@ class Stream:
         token: Any = None if self._stream is None else self._stream.resume_token
         held = decoded(bytes(token.raw))[0] if isinstance(token, RawBSONDocument) else token
         at = time_of(held)
+        # The server looks for events for a while, and then says how far it came.
+        self.at_end = at is None or (at.time, at.inc) >= self._until
         if at is not None and (at.time, at.inc, 0) > self._behind:
             self._behind = (at.time, at.inc, 0)
             yield Event(self._behind, token=held)
@@ -163,7 +170,10 @@ class Stream:
                 yield
             except OperationFailure as error:
                 message = str((error.details or {}).get("errmsg", error))
-                if error.code in _LOST:
+                if error.has_error_label("ResumableChangeStreamError"):
+                    msg = f"{self._settings.place}: the server ends the change stream for now: {message}"
+                    raise SystemAway(msg) from error
+                if error.code in _LOST or (error.code == _FATAL and "not found" in message):
                     msg = f"the events behind the place that was read last were removed: {message}"
                     raise Lost(msg) from error
                 if error.code in _FIXES:

@@ -62,7 +62,10 @@ class MongodbTask(SourceTask):
         self._ready.clear()
         self._reached, self._stored = dict(positions), dict(positions)
         self._unstored = self._lost = None
-        self._open()
+        try:
+            self._open()
+        except Lost as error:
+            raise RetriableError(str(error)) from error
 
     def poll(self) -> Polled:
         """See SourceTask."""
@@ -74,10 +77,10 @@ class MongodbTask(SourceTask):
         except Lost as error:
             # When it is opened again it is decided what is to be done.
             self._lost = error
-            self.close()
+            self._give_up()
             raise RetriableError(str(error)) from error
         except (SystemAway, RetriableError):
-            self.close()
+            self._give_up()
             raise
         batches = list(self._ready)
         self._ready.clear()
@@ -116,6 +119,11 @@ class MongodbTask(SourceTask):
             log.close()
         if client is not None:
             client.close()
+
+    def _give_up(self) -> None:
+        """The next poll begins behind what was given."""
+        self._ready.clear()
+        self.close()
 
     def _open(self) -> None:
         """All that is held, behind what was given."""

@@ -7,7 +7,7 @@ from bson.json_util import JSONMode, JSONOptions, loads
 
 from connectors.mongodb.source import MongodbSource
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.options import Option, parse
+from rocketconnect_sdk.options import Config, Option, parse
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Offset, Position
 from rocketconnect_sdk.resume import read, written
@@ -58,6 +58,10 @@ class Reading:
         self._unstored: list[tuple[str, Position]] = []
         self.task: SourceTask | None = None
         self.opened.append(self)
+
+    def knows(self, **values: str) -> None:
+        """Secrets are in their places, as the runtime puts them there."""
+        self.config = Config({**self.config, **values}, self.config.raw)
 
     def start(self) -> None:
         """A process begins."""

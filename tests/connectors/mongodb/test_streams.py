@@ -66,6 +66,35 @@ def test_an_election_is_passed_without_loss(server: StandIn, code: int, command:
     _passes(server, code, command)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("labels", [[], ["ResumableChangeStreamError"]], ids=["no label", "resumable"])
+def test_an_error_of_any_number_is_passed_where_its_label_says_so(server: StandIn, labels: list[str]) -> None:
+    server.labels = labels
+    if labels:
+        _passes(server, 424242, "getMore")
+    else:
+        with pytest.raises(PermanentError, match="424242"):
+            _passes(server, 424242, "getMore")
+
+
+def test_a_token_that_the_pipeline_takes_away_is_no_history_that_is_lost(server: StandIn) -> None:
+    reading = Reading(server.url, snapshot_mode="never", on_gap="skip")
+    reading.all()
+    server.failures["getMore"].append(280)
+    with pytest.raises(PermanentError, match="280"):
+        reading.poll()
+
+
+def test_a_snapshot_is_done_when_all_of_it_is_stored(server: StandIn) -> None:
+    server.insert("shop.a", {"_id": 1}, {"_id": 2})
+    reading = Reading(server.url, 1)
+    reading.all(store=False)
+    reading.store()
+    assert reading.positions["snapshot"].offset == (1, 1)
+    reading.all()
+    assert reading.positions["snapshot"].offset == (1, 2)
+
+
 def test_a_server_that_steps_down_or_ends_connections_is_read_on_behind_what_was_given(server: StandIn) -> None:
     _passes(server, 189, "getMore")
     _passes(server, "closes", "getMore")
@@ -203,6 +232,10 @@ def test_checks_tell_what_is_missing(server: StandIn) -> None:
     assert told() == []
     ((key, reason, is_warning),) = told(collection_include=r"shop\.none")
     assert (key, "no collection" in reason, is_warning) == ("collection.include", True, True)
+    server.documents["shop.a$b"][1] = server.documents["shop.a@b"][1] = {"_id": 1}
+    ((key, reason, is_warning),) = told()
+    assert (key, "shop.a$b and of shop.a@b" in reason, is_warning) == ("collection.topic", True, False)
+    del server.documents["shop.a$b"]
     server.failures["aggregate"].append(40324)
     ((key, reason, is_warning),) = told(pipeline='[{"$match": {"x": {"$no": 1}}}]')
     assert (key, "40324" in reason, is_warning) == ("pipeline", True, False)
@@ -218,6 +251,17 @@ def test_checks_tell_what_is_missing(server: StandIn) -> None:
         for each in SOURCE.check(parse(SOURCE.options, {"url": "mongodb://127.0.0.1:1/", "request.timeout": "0.2s"}))
     ]
     assert (key, is_warning) == ("url", True)
+
+
+def test_a_wrong_password_ends_the_task_and_a_check_and_is_in_no_message(server: StandIn) -> None:
+    reading = Reading(server.url, user="reader", auth_mechanism="PLAIN", snapshot_mode="never")
+    reading.knows(password="s3cret")
+    server.failures["saslStart"].extend([18] * 9)
+    with pytest.raises(PermanentError, match=r"refuses the user.*read to read") as caught:
+        reading.start()
+    assert "s3cret" not in str(caught.value)
+    (problem,) = SOURCE.check(reading.config)
+    assert (problem.key, problem.is_warning, "s3cret" in str(problem)) == ("user", False, False)
 
 
 def test_positions_are_found_by_time_and_at_the_end(server: StandIn) -> None:

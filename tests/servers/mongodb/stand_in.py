@@ -49,6 +49,7 @@ class StandIn:
         oldest: The number of the first event of which it still knows.
         failures: By command what becomes of the next calls of it: the code of an error, or what `_misbehave` does.
         asked: The commands that it was given, in their order.
+        labels: Of these errors.
         alone: It is no member of a replica set.
     """
 
@@ -59,6 +60,7 @@ class StandIn:
         self.oldest = 0
         self.failures: dict[str, deque[int | str]] = defaultdict(deque)
         self.asked: list[dict[str, Any]] = []
+        self.labels: list[str] = []
         self.alone = False
         self.port = 0
         self._cursors: dict[int, int] = {}
@@ -126,7 +128,9 @@ class StandIn:
         self.asked.append(command)
         if self.failures[name] and isinstance(self.failures[name][0], int):
             code = self.failures[name].popleft()
-            return {"ok": 0.0, "errmsg": f"told to fail with {code}", "code": code, "codeName": ERRORS.get(int(code), "Error")}
+            labels = {"errorLabels": self.labels} if self.labels else {}
+            told = {"errmsg": f"told to fail with {code}", "code": code, "codeName": ERRORS.get(int(code), "Error")}
+            return {"ok": 0.0, **told, **labels}
         do = getattr(self, f"_{name.lower()}", None)
         if do is None:
             return {"ok": 0.0, "errmsg": f"no such command: {name}", "code": 59, "codeName": "CommandNotFound"}
