@@ -31,7 +31,7 @@ def test_a_copy_has_the_documents_of_its_original_though_hosts_and_executors_are
         system.create("reads", connector_class="mongodb_source", url=server.url, topic=topic, **read, **form)
         write = {"database": here.name, "collection": "orders", "extended_json": "true", "delete_enabled": "true"}
         system.create("writes", connector_class="mongodb_sink", url=server.url, topics=topic, engine="native", **write, **form)
-        system.until(lambda: documents(here) == documents(there))
+        system.until(lambda: documents(here) == documents(there), 300)
         for number, task in enumerate(("reads/0", "writes/0", "reads/0")):
             for step in range(20):
                 there["orders"].update_one({"_id": step}, {"$set": {"n": number * 100 + step}})
@@ -39,8 +39,8 @@ def test_a_copy_has_the_documents_of_its_original_though_hosts_and_executors_are
                 there["orders"].insert_one({"_id": f"{number}-{step}", "at": bson.Timestamp(number, step)})
                 if step == 10:
                     os.kill(system.host_of("worker-1", task), signal.SIGKILL)
-            system.until(lambda: documents(here) == documents(there))
+            system.until(lambda: documents(here) == documents(there), 300)
         system.start("worker-2")
         system.kill("worker-1")
         there["orders"].update_one({"_id": 3}, {"$set": {"last": True}})
-        system.until(lambda: documents(here) == documents(there))
+        system.until(lambda: documents(here) == documents(there), 300)
