@@ -102,11 +102,11 @@ class Oplog:
             Lost: a part of a transaction was removed.
         """
         found: list[Event] = []
-        size, until = 0, time.monotonic() + _SECONDS
+        count, size, until = 0, 0, time.monotonic() + _SECONDS
         self.at_end = True
         for event in self._events:
-            size += len(event.raw)
-            count = gather(found, event, self._settings.chosen)
+            before, count = count, gather(found, event, self._settings.chosen)
+            size += len(event.raw) if count > before else 0
             if count >= self._context.batch_records or size >= self._context.batch_bytes or time.monotonic() > until:
                 self.at_end = False
                 break

@@ -129,8 +129,9 @@ class Stream:
             if change is None:
                 found += self._passed()
                 break
-            size += len(change.raw)
+            before = count
             count = gather(found, self._event(bytes(change.raw)), self._settings.chosen)
+            size += len(change.raw) if count > before else 0
         return found
 
     def _event(self, data: bytes) -> Event:

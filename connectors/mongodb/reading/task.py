@@ -65,7 +65,11 @@ class MongodbTask(SourceTask):
         try:
             self._open()
         except Lost as error:
+            self._give_up()
             raise RetriableError(str(error)) from error
+        except (SystemAway, RetriableError):
+            self._give_up()
+            raise
 
     def poll(self) -> Polled:
         """See SourceTask."""
