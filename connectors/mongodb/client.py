@@ -9,6 +9,7 @@ from typing import Any
 
 from bson.codec_options import CodecOptions
 from bson.errors import InvalidBSON
+from bson.raw_bson import RawBSONDocument
 from pymongo import MongoClient
 from pymongo.errors import (
     AutoReconnect,
@@ -17,6 +18,7 @@ from pymongo.errors import (
     DocumentTooLarge,
     InvalidOperation,
     OperationFailure,
+    ProtocolError,
     PyMongoError,
 )
 
@@ -25,12 +27,20 @@ from rocketconnect_sdk.options import Config
 
 _LOGIN = frozenset({11, 13, 18, 33, 334})
 """UserNotFound, Unauthorized, AuthenticationFailed, AuthSchemaIncompatible, AuthenticationAbandoned."""
-_LATER = frozenset({6, 7, 50, 89, 91, 112, 189, 262, 290, 9001, 10107, 11600, 11602, 13388, 13435, 13436, 14031, 17280})
-"""Servers that are not reached, or not the primary, shut down, give up, are full."""
+_LATER = frozenset({6, 7, 43, 50, 63, 89, 91, 112, 133, 150, 189, 216, 222, 234, 262, 290, 9001, 10107, 11600, 11602})
+"""Servers that are not reached, or not the primary, shut down, elect another one, have lost a cursor, give up."""
+_STALE = frozenset({13388, 13435, 13436, 14031, 17280})
+"""The same with older numbers, and servers that are full."""
 
 
-def client_of(config: Config, *, seconds: float = 0.0) -> MongoClient[dict[str, Any]]:
-    """A client that connects when it is first used. It repeats nothing by itself, and what it writes is on most servers' disks."""
+def client_of(config: Config, *, seconds: float = 0.0, raw: bool = False) -> MongoClient[Any]:
+    """A client that connects when it is first used. It repeats no writes by itself, and what it writes is on most servers' disks.
+
+    Args:
+        config: The configuration.
+        seconds: How long an answer may take; 0: as configured.
+        raw: Documents are given as the server sends them, undecoded.
+    """
     milliseconds = round((seconds or config["request.timeout"]) * 1000)
     more = {
         "username": config["user"],
@@ -42,6 +52,7 @@ def client_of(config: Config, *, seconds: float = 0.0) -> MongoClient[dict[str, 
     }
     return MongoClient(
         config["url"],
+        document_class=RawBSONDocument if raw else dict,
         appname="RocketConnect",
         connectTimeoutMS=milliseconds,
         serverSelectionTimeoutMS=milliseconds,
@@ -77,7 +88,7 @@ def own_errors(place: str) -> Iterator[None]:
     except (AutoReconnect, ConnectionFailure, OSError) as error:
         msg = f"{place}: no server answers: {_short(error)}"
         raise SystemAway(msg) from error
-    except (InvalidBSON, KeyError, TypeError) as error:
+    except (InvalidBSON, ProtocolError, KeyError, TypeError) as error:
         # The client takes answers apart as they come.
         msg = f"{place}: what answers there speaks no MongoDB that the client understands: {error!r}"
         raise SystemAway(msg) from error
@@ -89,9 +100,9 @@ def own_errors(place: str) -> Iterator[None]:
 def of_server(place: str, code: int | None, message: str) -> SystemAway | PermanentError | None:
     """The error where a code is about the server, or who asks it; None: it is about what was asked."""
     if code in _LOGIN:
-        fix = "Correct user and password, or give the user the role readWrite of the database"
+        fix = "Correct user and password, or give the user the roles that it needs: readWrite to write, read to read"
         return PermanentError(f"{place}: the server refuses the user: {message}. {fix}")
-    if code in _LATER:
+    if code in _LATER or code in _STALE:
         return SystemAway(f"{place}: the server takes nothing for now: {message}")
     return None
 

@@ -12,7 +12,16 @@ from typing import Any
 from uuid import UUID
 
 from bson.binary import Binary, UuidRepresentation
+from bson.code import Code
+from bson.datetime_ms import DatetimeMS
+from bson.dbref import DBRef
 from bson.decimal128 import Decimal128
+from bson.int64 import Int64
+from bson.max_key import MaxKey
+from bson.min_key import MinKey
+from bson.objectid import ObjectId
+from bson.regex import Regex
+from bson.timestamp import Timestamp
 
 from rocketconnect_sdk.converters.json.forms import moment_text, time_text
 from rocketconnect_sdk.converters.json.reading import value_of
@@ -22,6 +31,7 @@ from rocketconnect_sdk.writes import as_text
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+_OWN = (Binary, Code, DBRef, DatetimeMS, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp)
 _DEEPEST = 100
 """What MongoDB takes. https://www.mongodb.com/docs/manual/reference/limits/"""
 
@@ -144,6 +154,10 @@ def _date(value: datetime, where: str) -> datetime:
 
 
 _KINDS: Mapping[type, Callable[[Any, str], Any]] = {
+    **dict.fromkeys(
+        (Code, DBRef, DatetimeMS, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp), lambda value, _: value
+    ),
+    Binary: lambda value, _: value,
     int: _whole,
     Decimal: _decimal,
     UUID: lambda value, _: Binary.from_uuid(value, UuidRepresentation.STANDARD),

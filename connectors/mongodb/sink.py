@@ -6,7 +6,7 @@ from connectors.mongodb.options import CHECK_SECONDS, SERVER
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.options import Config, Option, run_checks
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
     DELETE_ENABLED,
@@ -66,6 +66,13 @@ class MongodbSink(WriteSink):
             default="exact",
             choices=("exact", "date"),
         ),
+        Option(
+            "extended.json",
+            'Objects such as {"$oid": ...} in values and keys are MongoDB\'s extended JSON, and become what they stand for; '
+            "documents of changes may be texts of it. So mongodb_source and Debezium send them.",
+            Kind.BOOL,
+            "false",
+        ),
         DELETE_ENABLED,
         *WriteSink.options,
     )
@@ -77,14 +84,16 @@ class MongodbSink(WriteSink):
     def addressing(self, config: Config) -> Addressing:
         """See WriteSink."""
         from connectors.mongodb.documents import Typed
+        from connectors.mongodb.extended import Extended
 
+        typed = Typed(config["timestamps"] == "date")
         return Addressing(
             target=Template.of(config["collection"]),
             key=Template.of(config["id"]),
             form=Form.OBJECT,
             deletes=config["delete.enabled"],
             partial=True,
-            values=Typed(config["timestamps"] == "date"),
+            values=Extended(typed) if config["extended.json"] else typed,
         )
 
     def connect(self, config: Config, context: TaskContext) -> Connection:
@@ -94,7 +103,7 @@ class MongodbSink(WriteSink):
         from connectors.mongodb.requests import Writing
 
         del context
-        writing = Writing(updates=config["write.method"] == "update")
+        writing = Writing(updates=config["write.method"] == "update", extended=config["extended.json"])
         return MongoConnection(client_of(config), config["url"], config["database"], writing)
 
 

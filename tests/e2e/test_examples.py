@@ -18,6 +18,7 @@ from tests.servers.clickhouse import ClickHouse
 from tests.servers.hive_metastore import HiveMetastore
 from tests.servers.kafka.broker import Kafka
 from tests.servers.mariadb import PASSWORD, Mariadb
+from tests.servers.mongodb.ferretdb import FerretDb
 from tests.servers.postgres import Postgres
 from tests.servers.rabbitmq import Rabbitmq
 from tests.servers.redis import Redis
@@ -34,6 +35,7 @@ SERVERS = {
     "http-to-jsonlines",
     "kafka-to-jsonlines",
     "mariadb-to-delta",
+    "mongodb-to-jsonlines",
     "postgres-to-mariadb",
     "rabbitmq-to-jsonlines",
     "redis-to-jsonlines",
@@ -172,6 +174,14 @@ def test_the_example_with_another_cluster_works_as_it_is_written(instance: Any, 
     server = {"127.0.0.1:9876": str(instance.ready["nameServer"])}
     shown = written("rocketmq-to-rocketmq")
     assert differing(shown, said(shown, instance.url, copied(tmp_path, server), server)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_mongodb_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    with FerretDb(oplog=True).running() as server:
+        ports = {"27017": str(server.port)}
+        shown = written("mongodb-to-jsonlines")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
 @pytest.mark.slow

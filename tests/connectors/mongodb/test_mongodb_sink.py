@@ -43,7 +43,11 @@ class Run:
 
     def write(self, values: Sequence[object], keys: Sequence[object]) -> dict[int, str]:
         """Writes a batch as the runtime does; returns what was refused."""
-        batch = SinkBatch(QUEUE, "orders", values, range(self.at, self.at + len(values)), keys, None, None)
+        return self.write_batch(SinkBatch(QUEUE, "orders", values, range(self.at, self.at + len(values)), keys, None, None))
+
+    def write_batch(self, batch: SinkBatch) -> dict[int, str]:
+        """The same, of a batch that begins where the last one has ended."""
+        values = batch.values
         refused: dict[int, str] = {}
         try:
             receipts: Any = [self.task.writer().stage(batch, "part")]

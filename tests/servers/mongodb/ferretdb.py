@@ -28,13 +28,18 @@ _MEMORY = Path("/dev/shm")
 
 
 class FerretDb(Server):
-    """A server with its databases."""
+    """A server with its databases.
+
+    Args:
+        oplog: It is a replica set of one member, and has an oplog.
+    """
 
     title = "FerretDB"
     prefix = "rocketconnect-ferretdb-"
 
-    def __init__(self) -> None:
+    def __init__(self, *, oplog: bool = False) -> None:
         super().__init__()
+        self._oplog = oplog
         self.port = free_ports.choose()
         self._client: MongoClient[dict[str, Any]] = MongoClient(self.url, tz_aware=True, connect=False)
         # SQLite brings each document to disk by itself, which takes hundreds of times as long as in memory.
@@ -45,9 +50,16 @@ class FerretDb(Server):
         """See Server."""
         try:
             with self._client, super().running():
+                if self._oplog:
+                    self._client.get_database("local").create_collection("oplog.rs", capped=True, size=64 << 20)
                 yield self
         finally:
             shutil.rmtree(self._data, ignore_errors=True)
+
+    @property
+    def oplog(self) -> Any:
+        """The collection of it."""
+        return self._client.get_database("local").get_collection("oplog.rs")
 
     @property
     def url(self) -> str:
@@ -68,6 +80,7 @@ class FerretDb(Server):
             "telemetry": "disable",
             "debug-addr": "-",
             "log-level": "warn",
+            **({"repl-set-name": "rs0"} if self._oplog else {}),
         }
         return tethered([str(program()), *(f"--{name}={value}" for name, value in flags.items())])
 
