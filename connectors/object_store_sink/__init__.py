@@ -32,6 +32,56 @@ def _layout_problem(path: str) -> str | None:
     return layout_problem(path)
 
 
+FORMS = (
+    Option(
+        "format",
+        "parquet and orc: tables. csv: lines of fields. jsonlines: a line of JSON for each value.",
+        default="parquet",
+        choices=_FORMATS,
+    ),
+    Option(
+        "compression",
+        "Of parquet: snappy, zstd, gzip, lz4, none. Of orc: snappy, zstd, lz4, none. Of jsonlines and csv: none, gzip, zstd. "
+        "Default: the first of them.",
+        default="",
+    ),
+    Option(
+        "columns",
+        "Makes rows of JSON objects that have no schema (parquet, orc, csv); fields that are no columns are left out. "
+        f"Values with a schema need no columns. {DOC}",
+        default="",
+        check=columns_problem,
+        fix=f"Write {DOC}",
+    ),
+    Option(
+        "partition.path",
+        "The folders below url that a record goes to. {topic} stands for its topic, {yyyy}, {MM}, {dd}, {HH} and {mm} for "
+        "parts of its time, {field:NAME} for the value of a column. Empty: none.",
+        default="{topic}",
+        check=_layout_problem,
+        fix="Write a path such as {topic}/dt={yyyy}-{MM}-{dd}/hour={HH}.",
+    ),
+    Option(
+        "partition.time.field",
+        "The column, a timestamp or a date, that the time in partition.path is of. Empty: the time of the record.",
+        default="",
+    ),
+    Option(
+        "partition.time.zone",
+        "The time zone of the time in partition.path.",
+        default="UTC",
+        check=zone_problem,
+        fix="Give a name such as UTC or Europe/Berlin.",
+    ),
+    Option("csv.header", "A CSV object begins with the names of its columns.", Kind.BOOL, "true"),
+    WRITTEN_DELIMITER,
+    FLUSH_ROWS,
+    FLUSH_BYTES,
+    flush_interval("60s", "Each queue of the batch becomes an object, or one for each folder of partition.path."),
+)
+"""What is written, into which folders, and when."""
+
+
 class ObjectStoreSink(RecordSink):
     """Writes objects to S3, Google, Azure, or files to HDFS or a folder, exactly once: Parquet, ORC, JSON lines, CSV."""
 
@@ -47,57 +97,13 @@ class ObjectStoreSink(RecordSink):
             fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, hdfs://HOST/FOLDER, or file:///FOLDER with "
             "an absolute path.",
         ),
-        Option(
-            "format",
-            "parquet and orc: tables. csv: lines of fields. jsonlines: a line of JSON for each value.",
-            default="parquet",
-            choices=_FORMATS,
-        ),
-        Option(
-            "compression",
-            "Of parquet: snappy, zstd, gzip, lz4, none. Of orc: snappy, zstd, lz4, none. Of jsonlines and csv: none, gzip, zstd. "
-            "Default: the first of them.",
-            default="",
-        ),
-        Option(
-            "columns",
-            "Makes rows of JSON objects that have no schema (parquet, orc, csv); fields that are no columns are left out. "
-            f"Values with a schema need no columns. {DOC}",
-            default="",
-            check=columns_problem,
-            fix=f"Write {DOC}",
-        ),
-        Option(
-            "partition.path",
-            "The folders below url that a record goes to. {topic} stands for its topic, {yyyy}, {MM}, {dd}, {HH} and {mm} for "
-            "parts of its time, {field:NAME} for the value of a column. Empty: none.",
-            default="{topic}",
-            check=_layout_problem,
-            fix="Write a path such as {topic}/dt={yyyy}-{MM}-{dd}/hour={HH}.",
-        ),
-        Option(
-            "partition.time.field",
-            "The column, a timestamp or a date, that the time in partition.path is of. Empty: the time of the record.",
-            default="",
-        ),
-        Option(
-            "partition.time.zone",
-            "The time zone of the time in partition.path.",
-            default="UTC",
-            check=zone_problem,
-            fix="Give a name such as UTC or Europe/Berlin.",
-        ),
-        Option("csv.header", "A CSV object begins with the names of its columns.", Kind.BOOL, "true"),
-        WRITTEN_DELIMITER,
-        FLUSH_ROWS,
-        FLUSH_BYTES,
-        flush_interval("60s", "Each queue of the batch becomes an object, or one for each folder of partition.path."),
+        *FORMS,
         *SERVERS,
     )
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Sink."""
-        return run_checks(config, *_CHECKS)
+        return run_checks(config, *FORM_CHECKS, folder_problems, login_problems, _store_problems)
 
     def without_rows(self, config: Config) -> Iterable[Problem]:
         """A table of one column that holds each value whole is hardly meant. See Sink."""
@@ -122,30 +128,32 @@ class ObjectStoreSink(RecordSink):
 
         del task
         owner = Owner(context.connector_uid, context.generation, context.task, context.epoch, context.connector)
-        return ObjectTask(_written(config), owner, self.flush_policy(config), context.log)
+        return ObjectTask(self.written(config), owner, self.flush_policy(config), context.log)
 
     def deleted(self, config: Config, connector_uid: str) -> None:
         """Gives its last objects their names, and removes what counts for nothing. See Sink."""
         from connectors.object_store_sink.task import end
 
-        end(_written(config), connector_uid)
+        end(self.written(config), connector_uid)
+
+    def written(self, config: Config) -> "Written":
+        """What is written, and where."""
+        from connectors.object_store_sink.task import Written
+
+        place = place_of(config)
+        return Written(place, None if place.kind == FOLDER else login_of(config), form_of(config), layout_of(config))
 
 
-def _written(config: Config) -> "Written":
-    from connectors.object_store_sink.task import Written
-
-    place = place_of(config)
-    return Written(place, None if place.kind == FOLDER else login_of(config), _form(config), _layout(config))
-
-
-def _form(config: Config) -> "Form":
+def form_of(config: Config) -> "Form":
+    """How it is written."""
     from connectors.object_store_sink.forms import COMPRESSIONS, Form
 
     packed = config["compression"] or COMPRESSIONS[config["format"]][0]
     return Form(config["format"], packed, given_columns(config["columns"]), delimiter_of(config), config["csv.header"])
 
 
-def _layout(config: Config) -> "Layout":
+def layout_of(config: Config) -> "Layout":
+    """Into which folders."""
     from connectors.object_store_sink.layout import Layout
 
     return Layout(config["partition.path"], config["partition.time.field"], config["partition.time.zone"])
@@ -163,7 +171,7 @@ def _form_problems(config: Config) -> Iterable[Problem]:
 def _partition_problems(config: Config) -> Iterable[Problem]:
     from connectors.object_store_sink.layout import TIMES
 
-    layout, columns = _layout(config), given_columns(config["columns"])
+    layout, columns = layout_of(config), given_columns(config["columns"])
     has_time = any(each in TIMES for each in layout.placeholders)
     for key in ("partition.time.field", "partition.time.zone"):
         if config.raw.get(key) and not has_time:
@@ -211,13 +219,5 @@ def _store_problems(config: Config) -> Iterable[Problem]:
         yield from bucket_problems(place_of(config), login_of(config))
 
 
-_CHECKS = (
-    _form_problems,
-    _partition_problems,
-    _csv_problems,
-    _columns_problems,
-    _size_problems,
-    folder_problems,
-    login_problems,
-    _store_problems,
-)
+FORM_CHECKS = (_form_problems, _partition_problems, _csv_problems, _columns_problems, _size_problems)
+"""What of FORMS does not go together."""

@@ -52,6 +52,9 @@ class Store(ABC):
     def discard(self, staged: Iterable[str]) -> None:
         """Removes what is staged, as far as it is there."""
 
+    def close(self) -> None:  # noqa: B027  # not every one holds something
+        """Gives back what is held."""
+
 
 def plain(text: str) -> str:
     """A text as a part of a name: readers take it for itself, whatever they make of signs."""

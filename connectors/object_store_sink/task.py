@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from connectors.object_store_sink.forms import Form, refusals, table_of
 from connectors.object_store_sink.layout import Layout, Staged
 from connectors.object_store_sink.store import Store, plain
-from connectors.objects.logins import HdfsLogin, Login
+from connectors.objects.files import FilesLogin
+from connectors.objects.logins import Login
 from connectors.objects.place import FOLDER, Place
 from rocketconnect_sdk.errors import RecordError, RecordRefused
 from rocketconnect_sdk.record import SinkBatch
@@ -46,7 +47,7 @@ class Written:
     """
 
     place: Place
-    login: Login | None
+    login: Login | FilesLogin | None
     form: Form
     layout: Layout
 
@@ -56,10 +57,10 @@ class Written:
             from connectors.object_store_sink.folder import FolderStore
 
             return FolderStore(Path(self.place.prefix), owner)
-        if isinstance(self.login, HdfsLogin):
-            from connectors.object_store_sink.hdfs import HdfsStore
+        if isinstance(self.login, FilesLogin):
+            from connectors.object_store_sink.files import FilesStore
 
-            return HdfsStore(self.place, self.login, owner)
+            return FilesStore(self.place, self.login.files(self.place), owner)
         from connectors.object_store_sink.bucket import BucketStore
 
         return BucketStore(self.place, self.login, owner)
@@ -170,7 +171,8 @@ class ObjectTask(RecordSinkTask):
         self._store.discard(sorted(given_up - self._offered))
 
     def close(self) -> None:
-        """Nothing is held between batches."""
+        """See SinkTask."""
+        self._store.close()
 
 
 class ObjectWriter(SinkWriter):

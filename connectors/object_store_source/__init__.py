@@ -26,6 +26,36 @@ _NUMBERS = 2
 _SAMPLED = 100
 
 
+FORMS = (
+    Option(
+        "pattern",
+        "Which objects: a pattern of names behind the prefix, in which * stands for any characters, / too: *.parquet. Names "
+        "with a part that begins with an underscore or a point are left out.",
+        default="*",
+    ),
+    Option(
+        "format",
+        "parquet: rows with their types. jsonlines: each line is JSON. csv. text: each line is a string.",
+        default="parquet",
+        choices=("parquet", "jsonlines", "csv", "text"),
+    ),
+    Option("compression", "Of lines. auto: gzip where the name ends in .gz.", default="auto", choices=("auto", "none", "gzip")),
+    Option("follow", "Looks for new objects. Otherwise it ends when all that are there are read.", Kind.BOOL, "true"),
+    Option("discover.interval", "How often to look for new objects.", Kind.DURATION, "30s", minimum=0.1),
+    Option("key.field", "The column or field that becomes the key of the record.", default=""),
+    Option(
+        "columns",
+        f"Types of CSV columns; all of them, in order, when there is no header. {DOC}",
+        default="",
+        check=columns_problem,
+        fix=f"Write {DOC}",
+    ),
+    Option("csv.header", "The first line of each object names the columns.", Kind.BOOL, "true"),
+    READ_DELIMITER,
+)
+"""Which objects are read, and what they are."""
+
+
 class ObjectStoreSource(Source):
     """Reads objects of S3, Google, Azure, or files of HDFS, a folder, each once, and new ones as they come: Parquet, lines, CSV."""
 
@@ -40,37 +70,13 @@ class ObjectStoreSource(Source):
             fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, hdfs://HOST/FOLDER, or file:///FOLDER with "
             "an absolute path.",
         ),
-        Option(
-            "pattern",
-            "Which objects: a pattern of names behind the prefix, in which * stands for any characters, / too: *.parquet. Names "
-            "with a part that begins with an underscore or a point are left out.",
-            default="*",
-        ),
-        Option(
-            "format",
-            "parquet: rows with their types. jsonlines: each line is JSON. csv. text: each line is a string.",
-            default="parquet",
-            choices=("parquet", "jsonlines", "csv", "text"),
-        ),
-        Option("compression", "Of lines. auto: gzip where the name ends in .gz.", default="auto", choices=("auto", "none", "gzip")),
-        Option("follow", "Looks for new objects. Otherwise it ends when all that are there are read.", Kind.BOOL, "true"),
-        Option("discover.interval", "How often to look for new objects.", Kind.DURATION, "30s", minimum=0.1),
-        Option("key.field", "The column or field that becomes the key of the record.", default=""),
-        Option(
-            "columns",
-            f"Types of CSV columns; all of them, in order, when there is no header. {DOC}",
-            default="",
-            check=columns_problem,
-            fix=f"Write {DOC}",
-        ),
-        Option("csv.header", "The first line of each object names the columns.", Kind.BOOL, "true"),
-        READ_DELIMITER,
+        *FORMS,
         *SERVERS,
     )
 
     def check(self, config: Config) -> Iterable[Problem]:
         """See Source."""
-        return run_checks(config, _form_problems, _folder_problems, login_problems, _store_problems)
+        return run_checks(config, form_problems, _folder_problems, login_problems, _store_problems)
 
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """Each task has a share of the names. See Source."""
@@ -111,12 +117,13 @@ class ObjectStoreSource(Source):
         place = place_of(config)
         objects = objects_of(place, None if place.kind == FOLDER else login_of(config))
         every = config["discover.interval"] if config["follow"] else None
-        opening = partial(_reader, config, objects, context)
+        opening = partial(reader_of, config, objects, context)
         is_read = partial(is_data, pattern=config["pattern"])
         return ObjectSourceTask(objects, is_read, (int(number), int(tasks)), opening, every, context)
 
 
-def _reader(config: Config, objects: "Objects", context: TaskContext, found: "Found", begin: int) -> "Reader":
+def reader_of(config: Config, objects: "Objects", context: TaskContext, found: "Found", begin: int) -> "Reader":
+    """Reads an object, as FORMS say, behind so many rows or bytes."""
     from connectors.file_source.forms import utf8_format
     from connectors.object_store_source.doubts import is_packed
     from connectors.object_store_source.readers import Lines, Rows
@@ -127,7 +134,8 @@ def _reader(config: Config, objects: "Objects", context: TaskContext, found: "Fo
     return Lines(objects, found, begin, form, context, packed=is_packed(config, found.name))
 
 
-def _form_problems(config: Config) -> Iterable[Problem]:
+def form_problems(config: Config) -> Iterable[Problem]:
+    """What of FORMS does not go together."""
     form = config["format"]
     for key in ("columns", "csv.header", "csv.delimiter"):
         if form != "csv" and key in config.raw:

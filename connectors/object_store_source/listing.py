@@ -35,6 +35,10 @@ class Found:
     tag: str
     size: int
 
+    def __str__(self) -> str:
+        """Its name, for people: signs that cannot be shown, and bytes that are no text, are written out."""
+        return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in self.name)
+
     @property
     def partition(self) -> str:
         """The source partition that it is: an object that takes its place is another one."""
@@ -64,6 +68,9 @@ class Objects(ABC):
         Raises:
             Gone: see there.
         """
+
+    def close(self) -> None:  # noqa: B027  # not every one holds something
+        """Gives back what is held, until the next call."""
 
 
 class Bucket(Objects):
@@ -170,7 +177,7 @@ def shortened(name: str, longest: int) -> str:
     """A name as a part of that of a partition; those that are too long, or cannot be shown, are told apart by a hash."""
     if len(name) <= longest and name.isprintable():
         return name
-    return f"{''.join(filter(str.isprintable, name))[:100]}...{sha256(name.encode()).hexdigest()}"
+    return f"{''.join(filter(str.isprintable, name))[:100]}...{sha256(name.encode(errors='surrogateescape')).hexdigest()}"
 
 
 def _tag(state: os.stat_result) -> str:

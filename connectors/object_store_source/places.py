@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from connectors.object_store_source.listing import Bucket, Folder, Objects
-from connectors.objects.logins import HdfsLogin, Login
+from connectors.objects.files import FilesLogin
+from connectors.objects.logins import Login
 from connectors.objects.place import FOLDER, Place
 
 
@@ -11,8 +12,8 @@ def objects_of(place: Place, login: Login | None) -> Objects:
     """Those of a place. Asks nobody."""
     if place.kind == FOLDER or login is None:
         return Folder(Path(place.prefix))
-    if isinstance(login, HdfsLogin):
-        from connectors.object_store_source.hdfs import HdfsFolder
+    if isinstance(login, FilesLogin):
+        from connectors.object_store_source.files import COPYING, FilesFolder
 
-        return HdfsFolder(place, login)
+        return FilesFolder(place, login.files(place), (COPYING,))
     return Bucket(place, login)

@@ -73,10 +73,10 @@ class Rows(Reader):
         try:
             self._file = parquet.ParquetFile(opened(objects, found), pre_buffer=True)
         except pa.ArrowException as error:
-            msg = f"{found.name} is no Parquet: {error}. Remove it, or set pattern so that it is not read"
+            msg = f"{found} is no Parquet: {error}. Remove it, or set pattern so that it is not read"
             raise PermanentError(msg) from None
         if key and key not in self._file.schema_arrow.names:
-            msg = f"{found.name} has no column {key}. Set key.field to one of {', '.join(self._file.schema_arrow.names)}"
+            msg = f"{found} has no column {key}. Set key.field to one of {', '.join(self._file.schema_arrow.names)}"
             raise PermanentError(msg)
         self._total: int = self._file.metadata.num_rows
         self._batches = self._from(skipped)
@@ -103,7 +103,7 @@ class Rows(Reader):
         try:
             batch = next(self._batches, None)
         except pa.ArrowException as error:
-            where = f"{self.found.name} cannot be read behind row {self._done}"
+            where = f"{self.found} cannot be read behind row {self._done}"
             msg = f"{where}: {error}. Remove it, or set pattern so that it is not read"
             raise PermanentError(msg) from None
         if batch is None:
@@ -118,7 +118,7 @@ class Rows(Reader):
             rows = recast(rows, _plain(rows.type))
             schema = from_arrow_type(rows.type, optional=False)
         except TypeError as error:
-            msg = f"{self.found.name} has a column that no message can hold: {error}"
+            msg = f"{self.found} has a column that no message can hold: {error}"
             raise PermanentError(msg) from None
         keys = rows.field(self._key) if self._key else None
         if not self.context.columns:
@@ -163,14 +163,14 @@ class Lines(Reader):
         try:
             self._form.header(header.rstrip(b"\r\n"))
         except ValueError as error:
-            msg = f"{self.found.name}: {error}"
+            msg = f"{self.found}: {error}"
             raise PermanentError(msg) from None
 
     def _read(self, read: Callable[[], bytes]) -> bytes:
         try:
             return read()
         except (gzip.BadGzipFile, EOFError) as error:
-            msg = f"{self.found.name} is no gzip, or not whole: {error}. Remove it, or set compression=none"
+            msg = f"{self.found} is no gzip, or not whole: {error}. Remove it, or set compression=none"
             raise PermanentError(msg) from None
 
     def next(self) -> SourceBatch | None:
@@ -181,7 +181,7 @@ class Lines(Reader):
         self._rest = data[cut.used :]
         self._at += cut.used
         if len(self._rest) > _LONGEST_RECORD:
-            msg = f"{self.found.name} has no end of a record within {_LONGEST_RECORD >> 20} MiB behind byte {self._at}"
+            msg = f"{self.found} has no end of a record within {_LONGEST_RECORD >> 20} MiB behind byte {self._at}"
             raise PermanentError(msg)
         ended = None if piece else self._at
         if not cut.offsets:

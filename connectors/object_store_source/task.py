@@ -1,5 +1,6 @@
 """Reads the objects of a share, one after the other, and looks for new ones."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -67,7 +68,7 @@ class ObjectSourceTask(SourceTask):
         until = time.monotonic() + _POLL_SECONDS
         while True:
             if self._reader is None and not self._waiting:
-                if self._look_at > time.monotonic() or (self._looked and self._every is None):
+                if self._look_at > time.monotonic():
                     return None
                 self._look()
                 if not self._waiting:
@@ -79,7 +80,12 @@ class ObjectSourceTask(SourceTask):
         found = [each for each in self._objects.all() if self._is_read(each.name) and self.is_mine(each.dealt_by)]
         self._waiting.extend(sorted(each for each in self.chosen(found) if not self._is_done(each)))
         self._looked = True
-        self._look_at = time.monotonic() + (self._every or 0)
+        self._look_at = time.monotonic() + self.look_again
+
+    @property
+    def look_again(self) -> float:
+        """After a look: in how many seconds the next one is; infinite: there is none."""
+        return math.inf if self._every is None else self._every
 
     def chosen(self, found: Sequence[Found]) -> Sequence[Found]:
         """Which of the objects that a look has found are read, as far as they were not: all.
@@ -92,7 +98,7 @@ class ObjectSourceTask(SourceTask):
     def is_mine(self, dealt_by: str) -> bool:
         """Whether objects that are dealt by this are in the share."""
         number, tasks = self._share
-        return crc32(dealt_by.encode()) % tasks == number
+        return crc32(dealt_by.encode(errors="surrogateescape")) % tasks == number
 
     def _is_done(self, found: Found) -> bool:
         offset = self._at.get(found.partition, _BEGIN)
@@ -106,12 +112,12 @@ class ObjectSourceTask(SourceTask):
             if self._reader is None:
                 self._reader = self._open(found, begin[0])
                 self._waiting.popleft()
-                self._context.log.info("reading %s", found.name)
+                self._context.log.info("reading %s", found)
             batch = self._reader.next()
         except Gone:
             self._drop()
             self._context.log.warning(
-                "%s was deleted or replaced while it was read, behind %d: the rest is left out", found.name, begin[0]
+                "%s was deleted or replaced while it was read, behind %d: the rest is left out", found, begin[0]
             )
             return None
         except ConnectorError:
@@ -153,3 +159,4 @@ class ObjectSourceTask(SourceTask):
     def close(self) -> None:
         """See SourceTask."""
         self._reset({})
+        self._objects.close()

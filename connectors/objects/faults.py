@@ -4,7 +4,7 @@ import re
 from enum import Enum
 from http import HTTPStatus
 
-from connectors.objects.place import AZURE, GOOGLE, HDFS, S3, Place
+from connectors.objects.place import AZURE, FTP, GOOGLE, HDFS, S3, SFTP, Place
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 
 _CODE = re.compile(r"<Code>([A-Za-z0-9]{1,64})</Code>")
@@ -34,6 +34,8 @@ class Fault(Enum):
     UNABLE = "cannot do it"
     FULL = "has no room for it"
     NO_WEBHDFS = "does not speak WebHDFS"
+    UNKNOWN = "is not known to be the one that it should be"
+    ENDLESS = "has folders in each other without end"
     OTHER = "has refused it"
 
 
@@ -59,6 +61,22 @@ _FIXES = {
         Fault.FULL: "Raise the quota of the folder, or remove what nobody needs",
         Fault.NO_WEBHDFS: "Set endpoint to the HTTP address of the NameNode (dfs.namenode.http-address, often port 9870), which is "
         "not the one of fs.defaultFS",
+    },
+    SFTP: {
+        Fault.KEYS: "Set username, and password or private.key, to those of an account of the server",
+        Fault.DENIED: "Let the user read and list the folder, and write there what the connector writes, moves or removes",
+        Fault.UNABLE: "Name a server that speaks SFTP, and to write one with posix-rename@openssh.com, such as OpenSSH",
+        Fault.FULL: "See whether the disk is full or a quota is used up, and what the log of the server says",
+        Fault.UNKNOWN: "If ssh-keygen -lf shows the same on the server, set host.fingerprint to it, or add the line of ssh-keyscan "
+        "to the file known.hosts; if another key was known before, ask who runs the server first",
+        Fault.ENDLESS: "Remove the link that leads to a folder above it, or name another folder in path",
+    },
+    FTP: {
+        Fault.KEYS: "Set username and password to those of an account of the server",
+        Fault.DENIED: "Let the user read and list the folder, and remove or rename what the connector removes or moves",
+        Fault.UNABLE: "Name a server that speaks FTP in passive mode, and with explicit TLS unless tls=false",
+        Fault.UNKNOWN: "Set ssl.ca.location to the certificate that has signed that of the server",
+        Fault.ENDLESS: "Remove the link that leads to a folder above it, or name another folder in path",
     },
 }
 _FIX = {

@@ -5,6 +5,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
+from connectors.objects.files import FilesLogin, StagedFiles
+from connectors.objects.place import Place
+
 HTTP_PORT = 9870
 """Of a NameNode, where its configuration does not say another one."""
 
@@ -110,7 +113,7 @@ class AzureLogin(Login):
 
 
 @dataclass(frozen=True, slots=True)
-class HdfsLogin(Login):
+class HdfsLogin(Login, FilesLogin):
     """Of HDFS, by WebHDFS.
 
     Attributes:
@@ -129,6 +132,12 @@ class HdfsLogin(Login):
     def who(self) -> tuple[str, str]:
         """See Login."""
         return ("delegation.token", "") if self.token else ("user.name", self.user)
+
+    def files(self, place: Place) -> StagedFiles:
+        """See FilesLogin."""
+        from connectors.objects.webhdfs import WebHdfs
+
+        return WebHdfs(place, self)
 
 
 def account_key_problem(key: str) -> str | None:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 from connectors.objects.faults import Fault, fix_of
+from connectors.objects.files import NotThere, Refused, Status
 from connectors.objects.logins import HdfsLogin, Login
 from connectors.objects.place import HDFS, Place
-from connectors.objects.webhdfs import NotThere, Refused, Status, WebHdfs
+from connectors.objects.webhdfs import WebHdfs
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.permissions.connections import HostRefused
 

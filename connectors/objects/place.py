@@ -11,6 +11,8 @@ S3 = "s3"
 GOOGLE = "gs"
 AZURE = "az"
 HDFS = "hdfs"
+SFTP = "sftp"
+FTP = "ftp"
 _WRITTEN = {
     S3: "s3://bucket/prefix",
     GOOGLE: "gs://bucket/prefix",
@@ -30,9 +32,11 @@ class Place:
     """A prefix of a bucket, or a folder.
 
     Attributes:
-        kind: FOLDER, S3, GOOGLE, AZURE or HDFS: the scheme of its URL.
-        bucket: The bucket, or the container of Azure; of HDFS the NameNode, where the URL names it; of a folder nothing.
-        prefix: Of all keys, without a slash at its ends; of a folder its absolute path.
+        kind: FOLDER, S3, GOOGLE, AZURE or HDFS: the scheme of its URL. SFTP or FTP, which options name and no URL.
+        bucket: The bucket, or the container of Azure; of HDFS the NameNode, where the URL names it; of SFTP and FTP the
+            host and the port; of a folder nothing.
+        prefix: Of all keys, without a slash at its ends; of a folder its absolute path, of SFTP
+            and FTP the path as the server has it.
     """
 
     kind: str
@@ -43,6 +47,9 @@ class Place:
         """The URL, for people."""
         if self.kind == FOLDER:
             return f"file://{self.prefix}"
+        if self.kind in (SFTP, FTP):
+            # Without a slash it is beneath the folder that a login leads to.
+            return f"{self.kind}://{self.bucket}{self.prefix if self.prefix.startswith('/') else f'/~/{self.prefix}'}"
         return "/".join(filter(None, (f"{self.kind}://{self.bucket}", self.prefix)))
 
     def name(self, server: str) -> str:

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, NoReturn
 from urllib.parse import quote, urlencode, urlsplit
 
-from connectors.objects.faults import Fault, meaning
+from connectors.objects.faults import Fault
+from connectors.objects.files import NotThere, Refused, StagedFiles, Status, Taken
 from connectors.objects.logins import HdfsLogin
 from connectors.objects.place import Place, servers
 from rocketconnect_sdk.errors import SystemAway
@@ -29,51 +28,12 @@ _FAULTS = {
 }
 
 
-class Refused(Exception):
-    """What a server said instead of an answer, or that it said nothing.
-
-    Attributes:
-        fault: What that means.
-        said: In a few words, without any secret.
-    """
-
-    def __init__(self, fault: Fault, said: str) -> None:
-        super().__init__(said)
-        self.fault = fault
-        self.said = said
-
-
-class NotThere(Refused):
-    """There is no such file or folder, or not the folder that it is to be in."""
-
-
-class Taken(Refused):
-    """Something has the name already."""
-
-
 class Standby(Refused):
     """The NameNode is not the active one: whatever was asked for was not done."""
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """A file or a folder.
-
-    Attributes:
-        name: In its folder; of what was asked for by its path nothing.
-        is_folder: It is one.
-        size: Of a file, in bytes.
-        tag: Of a file: is another one when it is written anew, or goes on.
-    """
-
-    name: str
-    is_folder: bool
-    size: int
-    tag: str
-
-
-class WebHdfs:
-    """The files below a folder; paths are those behind it, and the folder itself is the empty one. See HttpClient.
+class WebHdfs(StagedFiles):
+    """Files below a folder of HDFS. See Files, and HttpClient.
 
     No request is sent twice, unless it is known that it was not done.
 
@@ -94,19 +54,11 @@ class WebHdfs:
         self._http = HttpClient(self._servers, seconds=seconds, largest=_LARGEST, headers=_TYPE, timeout_option="")
 
     def status(self, path: str) -> Status:
-        """What is known of a path. Raises NotThere."""
+        """See Files."""
         return _status(self._known("GET", path, "GETFILESTATUS", "FileStatus"))
 
-    def is_there(self, path: str) -> bool:
-        """Whether something has a path."""
-        try:
-            self.status(path)
-        except NotThere:
-            return False
-        return True
-
     def listed(self, path: str) -> Iterator[Status]:
-        """What is in a folder, in the order of the names. Raises NotThere."""
+        """See Files. In the order of the names."""
         after: dict[str, str] = {}
         left = True
         while left:
@@ -120,11 +72,11 @@ class WebHdfs:
             after = {"startAfter": page[-1].name} if page else {}
 
     def read(self, path: str, start: int, length: int) -> bytes:
-        """A piece of a file, or less where it ends before. Raises NotThere."""
+        """See Files."""
         return self._ask("GET", self._led("GET", path, "OPEN", offset=str(start), length=str(length))).body
 
-    def create(self, path: str, data: bytes | memoryview) -> None:
-        """Writes a file that is not there yet, and the folders that it is in; it is whole when this returns. Raises Taken."""
+    def create(self, path: str, data: memoryview) -> None:
+        """See Files."""
         self._ask("PUT", self.led_to(path), data)
 
     def led_to(self, path: str) -> str:
@@ -132,17 +84,7 @@ class WebHdfs:
         return self._led("PUT", path, "CREATE", overwrite="false")
 
     def rename(self, path: str, new: str, *, over: bool = False) -> None:
-        """Gives a file or a folder another path, in one step.
-
-        Args:
-            path: Of what is there.
-            new: Of what is not there, in a folder that is.
-            over: A file that is there is replaced.
-
-        Raises:
-            NotThere: it is not there, or the folder of the new path.
-            Taken: something has the new path.
-        """
+        """See Files."""
         options = {"destination": self._path(new), "renameoptions": "OVERWRITE" if over else "NONE"}
         answer = self._name_node("PUT", path, "RENAME", options)
         if answer.body.strip():
@@ -150,11 +92,11 @@ class WebHdfs:
             raise Refused(Fault.UNABLE, "it knows no renaming that overwrites nothing")
 
     def make_folder(self, path: str) -> None:
-        """Makes a folder, as far as it is not there, and those that it is in."""
+        """See Files."""
         self._known("PUT", path, "MKDIRS", "boolean")
 
     def remove(self, path: str) -> None:
-        """Removes a file, or a folder with all that is in it, as far as it is there."""
+        """See Files."""
         self._known("DELETE", path, "DELETE", "boolean", recursive="true")
 
     def check_access(self, path: str, actions: str) -> None:
@@ -205,15 +147,6 @@ class WebHdfs:
 def send(http: HttpClient, method: str, url: str, data: bytes | memoryview) -> Answer:
     """One request. Everything that changes a file system goes through here. Raises as HttpClient.ask."""
     return http.ask(method, url, data)
-
-
-@contextmanager
-def asking(place: Place) -> Iterator[None]:
-    """Turns what a server has refused in the block into what the task does about it. Raises as `meaning` says."""
-    try:
-        yield
-    except Refused as error:
-        raise meaning(error.fault, error.said, place) from None
 
 
 def _status(found: Mapping[str, Any]) -> Status:

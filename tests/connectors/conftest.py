@@ -16,6 +16,7 @@ from tests.connectors.stores import made_bucket
 from tests.server_process import Server, ServerFailed
 from tests.servers.clickhouse import ClickHouse, EmbeddedClickHouse
 from tests.servers.objects import azure, google, s3
+from tests.servers.openssh import OpenSsh
 
 if TYPE_CHECKING:
     from tests.connectors.hive_sink.table import Table
@@ -94,6 +95,12 @@ def hdfs_server() -> "Iterator[Hdfs]":
     from tests.servers.hdfs import Hdfs
 
     yield from _running(Hdfs)
+
+
+@pytest.fixture(scope="session")
+def sftp_server() -> Iterator[OpenSsh]:
+    """A real one, of OpenSSH."""
+    yield from _running(OpenSsh)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,7 @@
 from itertools import count
 
 from rocketconnect_sdk.options import Config
+from tests.servers.ftp import PASSWORD
 from tests.servers.hdfs import Hdfs
 from tests.servers.objects import azure, google, s3
 from tests.servers.objects.azure import Azure
@@ -27,6 +28,12 @@ def known(config: Config, **others: str) -> Config:
         config: The configuration.
         others: By the name of a reference another secret than the right one.
     """
-    secrets = {"S3_SECRET": s3.SECRET, "AZURE_KEY": azure.KEY, "AZURE_SAS": azure.signature(), "GOOGLE_KEY": google.account()}
+    secrets = {
+        "S3_SECRET": s3.SECRET,
+        "AZURE_KEY": azure.KEY,
+        "AZURE_SAS": azure.signature(),
+        "GOOGLE_KEY": google.account(),
+        "SFTP_PASSWORD": PASSWORD,
+    }
     found = {f"${{env:{name}}}": secret for name, secret in {**secrets, **others}.items()}
     return config.replaced(lambda text: found.get(text, text))

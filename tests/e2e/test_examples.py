@@ -19,6 +19,7 @@ from tests.servers.hive_metastore import HiveMetastore
 from tests.servers.kafka.broker import Kafka
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.servers.mongodb.ferretdb import FerretDb
+from tests.servers.openssh import USER, OpenSsh
 from tests.servers.postgres import Postgres
 from tests.servers.rabbitmq import Rabbitmq
 from tests.servers.redis import Redis
@@ -40,6 +41,7 @@ SERVERS = {
     "rabbitmq-to-jsonlines",
     "redis-to-jsonlines",
     "rocketmq-to-rocketmq",
+    "sftp-to-sftp",
     "webhooks-to-jsonlines",
 }
 ALONE = sorted({path.name for path in EXAMPLES.iterdir() if path.is_dir()} - SERVERS - {"clients"})
@@ -199,6 +201,15 @@ def test_the_example_with_redis_works_as_it_is_written(instance: Any, tmp_path: 
         ports = {"6379": str(server.port)}
         shown = written("redis-to-jsonlines")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, {**ports, **changes}), ports)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_sftp_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    with OpenSsh().running() as server:
+        here = {"/tmp/sftp/": f"{server.folder}/", f"{tmp_path}/sftp/": f"{server.folder}/", "2222": str(server.port)}
+        changes = {**here, "me@": f"{USER}@", "username: me": f"username: {USER}"}
+        shown = written("sftp-to-sftp")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, changes), changes)) == []
 
 
 @pytest.mark.slow

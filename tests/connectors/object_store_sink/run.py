@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from connectors.object_store_sink import ObjectStoreSink
 from connectors.object_store_sink.task import ObjectTask
+from connectors.sftp.sink import SftpSink
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
@@ -42,9 +43,14 @@ def records(values: Sequence[object], *, times: Sequence[int | None] | None = No
     return SinkBatch(QUEUE, "orders", values, range(len(values)), timestamps_ms=times, schema=schema)
 
 
+def sink_of(options: Mapping[str, str]) -> ObjectStoreSink:
+    """The one that has such options."""
+    return SftpSink() if "host" in options else ObjectStoreSink()
+
+
 def opened(options: Mapping[str, str], *, epoch: int = 1, generation: int = 1, task: int = 0, uid: str = "uid") -> Run:
     """A task."""
-    sink = ObjectStoreSink()
+    sink = sink_of(options)
     context = TaskContext("orders", uid, task, generation, epoch, log=LOG)
     made = sink.open(known(parse(sink.options, options)), {}, context)
     return Run(made, {}, epoch, task, uid)

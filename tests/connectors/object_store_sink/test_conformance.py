@@ -128,7 +128,7 @@ def killed(endpoint: str, place: str) -> None:
     # What is loaded here, each of them has.
     importlib.import_module("connectors.object_store_sink.task")
     importlib.import_module("connectors.object_store_sink.bucket")
-    importlib.import_module("connectors.object_store_sink.hdfs")
+    importlib.import_module("connectors.object_store_sink.files")
     kind, _, rest = place.partition("://")
     servers: dict[str, Callable[[str], Server]] = {"s3": S3, "gs": Google, "az": Azure, "hdfs": Hdfs}
     case = bucket_case(servers[kind](endpoint), rest.lstrip("/").partition("/")[0])

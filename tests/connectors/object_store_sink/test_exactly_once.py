@@ -9,17 +9,17 @@ from typing import Any
 import obstore
 import pytest
 
-from connectors.object_store_sink import ObjectStoreSink
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.object_store_sink.between import Between, between
 from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
-from tests.connectors.object_store_sink.run import opened
+from tests.connectors.object_store_sink.run import opened, sink_of
 from tests.connectors.runs import QUEUE
 from tests.connectors.stores import Server, known, made_bucket
 from tests.servers.objects.azure import Azure
 from tests.servers.objects.google import Google
+from tests.servers.openssh import OpenSsh
 
 OTHER = "orders/broker-a/1"
 DELETES = "what deletes"
@@ -57,11 +57,17 @@ def of_bucket(server: Server, bucket: str) -> Target:
     return Target(options, lambda: server.objects(bucket), partial(server.delete, bucket))
 
 
-@pytest.fixture(params=["folder", *SERVERS, pytest.param("hdfs_server", marks=pytest.mark.slow)])
+@pytest.fixture(
+    params=["folder", *SERVERS, *(pytest.param(name, marks=pytest.mark.slow) for name in ("hdfs_server", "sftp_server"))]
+)
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Target:
     if request.param == "folder":
         return Target({"url": f"file://{tmp_path}/out"}, lambda: files_in(tmp_path), lambda name: (tmp_path / name).unlink())
     server = request.getfixturevalue(request.param)
+    if isinstance(server, OpenSsh):
+        folder = server.made()
+        options = {**server.options(), "path": f"{folder}/out"}
+        return Target(options, lambda: files_in(folder), lambda name: (folder / name).unlink())
     return of_bucket(server, made_bucket(server))
 
 
@@ -217,7 +223,8 @@ def test_tasks_that_write_at_once_lose_nothing_of_each_other(target: Target) -> 
 def test_a_connector_that_is_deleted_leaves_what_counts_and_nothing_that_does_not(
     target: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sink, config = ObjectStoreSink(), known(parse(ObjectStoreSink.options, target.options))
+    sink = sink_of(target.options)
+    config = known(parse(sink.options, target.options))
     sink.deleted(config, "uid")
     assert target.objects() == {}
     run = opened(target.options).start()

@@ -3,7 +3,7 @@
 import pytest
 
 from connectors.object_store_source import ObjectStoreSource
-from connectors.object_store_source.hdfs import HdfsFolder
+from connectors.object_store_source.files import COPYING, FilesFolder
 from connectors.object_store_source.listing import Gone
 from connectors.objects.logins import HdfsLogin
 from connectors.objects.place import HDFS, Place
@@ -47,7 +47,8 @@ def test_what_is_not_whole_yet_is_left_out_and_read_when_it_has_its_name(
 
 def test_a_file_that_is_cut_off_or_removed_while_it_is_read_is_gone(hdfs_server: Hdfs, bucket: str) -> None:
     hdfs_server.put(bucket, "data/a", b"x" * 1000)
-    folder = HdfsFolder(Place(HDFS, "", f"{bucket}/data"), HdfsLogin(hdfs_server.url, USER))
+    place = Place(HDFS, "", f"{bucket}/data")
+    folder = FilesFolder(place, HdfsLogin(hdfs_server.url, USER).files(place), (COPYING,))
     (found,) = folder.all()
     assert folder.read(found, 900, 100) == b"x" * 100
     hdfs_server.put(bucket, "data/a", b"x" * 10)

@@ -1,4 +1,4 @@
-"""A folder of HDFS as a store: staged files are renamed, and the newest manifest is the one that a file is named after."""
+"""A folder of a server as a store: staged files are renamed, and the newest manifest is the one that a file is named after."""
 
 import json
 from collections.abc import Iterable
@@ -7,9 +7,8 @@ from uuid import uuid4
 
 from connectors.object_store_sink.compared import ComparedManifests, Quicker
 from connectors.object_store_sink.store import HIDDEN, STAGED, Store
-from connectors.objects.logins import HdfsLogin
+from connectors.objects.files import NotThere, Refused, StagedFiles, Taken, asking
 from connectors.objects.place import Place
-from connectors.objects.webhdfs import NotThere, Refused, Taken, WebHdfs, asking
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.targets.manifests import Manifest, Owner, manifest_from_json
 from rocketconnect_sdk.wording.counts import counted
@@ -21,21 +20,22 @@ _NEWEST = f"{HIDDEN}/newest"
 _BEGUN = "begun-"
 """Folders that each want to become that."""
 _PROBE = f"{HIDDEN}/probe"
+_LOOKS = 5
 
 
-class HdfsStore(Store):
-    """Files of a folder of HDFS.
+class FilesStore(Store):
+    """Files below a folder of a server.
 
     Args:
         place: The folder; made when something is written.
-        login: Its server.
+        files: What is below it.
         owner: Who writes.
     """
 
-    def __init__(self, place: Place, login: HdfsLogin, owner: Owner) -> None:
+    def __init__(self, place: Place, files: StagedFiles, owner: Owner) -> None:
         self._place = place
-        self._files = WebHdfs(place, login)
-        self._manifests = _HdfsManifests(place, self._files, owner)
+        self._files = files
+        self._manifests = _FileManifests(place, files, owner)
         self.manifests = self._manifests
 
     @property
@@ -88,15 +88,19 @@ class HdfsStore(Store):
             for name in staged:
                 self._files.remove(f"{STAGED}/{name}")
 
+    def close(self) -> None:
+        """See Store."""
+        self._files.close()
 
-class _HdfsManifests(ComparedManifests[str]):
+
+class _FileManifests(ComparedManifests[str]):
     """What is known of the newest manifest is its name, which no other one ever has.
 
     A new one is written, and then the file in _NEWEST gets its name from that of the manifest that was read: a rename of which the
-    NameNode does one, whoever else tries, and none once the newest is another one. The folder comes with its first file, and stays.
+    server does one, whoever else tries, and none once the newest is another one. The folder comes with its first file, and stays.
     """
 
-    def __init__(self, place: Place, files: WebHdfs, owner: Owner) -> None:
+    def __init__(self, place: Place, files: StagedFiles, owner: Owner) -> None:
         super().__init__(place, owner, asking)
         self._files = files
 
@@ -115,11 +119,15 @@ class _HdfsManifests(ComparedManifests[str]):
 
     def _name(self) -> str | None:
         """Of the newest manifest."""
-        try:
-            found = [each.name for each in self._files.listed(_NEWEST)]
-        except NotThere:
-            return None
-        if len(found) != 1:
+        # Of a folder that is listed while its file is renamed some file systems show no name, or both.
+        for _ in range(_LOOKS):
+            try:
+                found = [each.name for each in self._files.listed(_NEWEST)]
+            except NotThere:
+                return None
+            if len(found) == 1:
+                break
+        else:
             msg = (
                 f"{self._place}: {_NEWEST} has {counted(found, 'file')}, and one belongs there. Name another folder, or restore it"
             )
@@ -145,11 +153,11 @@ class _HdfsManifests(ComparedManifests[str]):
 
     def _replace(self, manifest: Manifest, known: str | None, data: bytes) -> str:
         name = f"{manifest.number:020d}-{uuid4().hex}"
-        self._files.create(f"{_MANIFESTS}/{name}.json", data)
+        self._files.create(f"{_MANIFESTS}/{name}.json", memoryview(data))
         try:
             if known is None:
                 begun = f"{HIDDEN}/{_BEGUN}{name}"
-                self._files.create(f"{begun}/{name}", b"")
+                self._files.create(f"{begun}/{name}", memoryview(b""))
                 self._files.rename(begun, _NEWEST)
             else:
                 self._files.rename(f"{_NEWEST}/{known}", f"{_NEWEST}/{name}")

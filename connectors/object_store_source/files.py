@@ -1,28 +1,29 @@
-"""Files of HDFS."""
+"""Files of a server."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from connectors.object_store_source.listing import Found, Gone, Objects
-from connectors.objects.logins import HdfsLogin
+from connectors.objects.files import Files, NotThere, Refused, asking
 from connectors.objects.place import Place
-from connectors.objects.webhdfs import NotThere, Refused, WebHdfs, asking
 from rocketconnect_sdk.errors import SystemAway
 
-_COPIED = "._COPYING_"
+COPYING = "._COPYING_"
 """What `hdfs dfs -put` writes has a name that ends so, until it is whole."""
 
 
-class HdfsFolder(Objects):
-    """Files below a folder of HDFS, which are there whole.
+class FilesFolder(Objects):
+    """Files below a folder, which are there whole.
 
     Args:
         place: The folder.
-        login: Its server.
+        files: What is below it.
+        unfinished: Names that end so are of files that are not whole.
     """
 
-    def __init__(self, place: Place, login: HdfsLogin) -> None:
+    def __init__(self, place: Place, files: Files, unfinished: Sequence[str]) -> None:
         self._place = place
-        self._files = WebHdfs(place, login)
+        self._files = files
+        self._unfinished = tuple(unfinished)
 
     def all(self) -> Iterator[Found]:
         """See Objects. What is hidden is not looked into."""
@@ -44,7 +45,7 @@ class HdfsFolder(Objects):
         for each in listed:
             name = f"{folder}/{each.name}".lstrip("/")
             if not each.is_folder:
-                if not each.name.endswith(_COPIED):
+                if not each.name.endswith(self._unfinished):
                     yield Found(name, each.tag, each.size)
             elif not each.name.startswith(("_", ".")):
                 yield from self._below(name)
@@ -69,3 +70,7 @@ class HdfsFolder(Objects):
                 raise Gone
         except NotThere:
             raise Gone from None
+
+    def close(self) -> None:
+        """See Objects."""
+        self._files.close()

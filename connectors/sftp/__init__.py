@@ -1,0 +1,1 @@
+"""Files of servers that speak SFTP or FTP."""
