@@ -23,6 +23,8 @@ from tests.servers import iceberg_rest
 from tests.servers.hdfs import HADOOP, HADOOP_VERSION
 from tests.servers.kafka import broker
 from tests.servers.search.real import ELASTICSEARCH, ELASTICSEARCH_VERSION, OPENSEARCH, OPENSEARCH_VERSION
+from tests.servers.solr.real import SOLR
+from tests.servers.solr.real import VERSION as SOLR_VERSION
 
 
 class Pinned(NamedTuple):
@@ -128,6 +130,7 @@ SETS = {
             f"org.elasticsearch.plugin:transport-netty4:{ELASTICSEARCH_VERSION}",
         ],
     ),
+    "solr": _of(SOLR, [f"org.apache.solr:solr-core:{SOLR_VERSION}"]),
     "hadoop": _of(
         HADOOP, [f"org.apache.hadoop:{name}:{HADOOP_VERSION}" for name in ("hadoop-common", "hadoop-hdfs", "hadoop-hdfs-client")]
     ),

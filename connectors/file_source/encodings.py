@@ -31,6 +31,7 @@ class Transcoded(Format):
         super().__init__(inner.limit, replace=inner.replace)
         self._inner = inner
         self._encoding = encoding
+        self.gathers, self.rest_seconds, self.path_header = inner.gathers, inner.rest_seconds, inner.path_header
         self._take_schemas()
 
     @property

@@ -2,7 +2,8 @@
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatch
 from glob import iglob  # Path.glob takes no absolute patterns
 from itertools import islice
 from pathlib import Path
@@ -23,7 +24,13 @@ def paths(config: Config) -> Sequence[Path]:
     if not is_glob(filename):
         return [Path(filename)]
     names = islice(iglob(filename, recursive=True), CHECKED)  # noqa: PTH207
-    return [path for path in map(Path, names) if not stat.S_ISDIR(mode(path))]
+    excluded = config.get("exclude", ())
+    return [path for path in map(Path, names) if not stat.S_ISDIR(mode(path)) and not is_excluded(path, excluded)]
+
+
+def is_excluded(path: Path, patterns: Iterable[str]) -> bool:
+    """Whether a glob does not mean a file, by patterns of names with * and ?."""
+    return any(fnmatch(path.name, pattern) for pattern in patterns)
 
 
 def origin_of(filename: str) -> Origin:

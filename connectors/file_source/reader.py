@@ -8,7 +8,7 @@ from threading import Event
 
 from connectors.file_source.content import Content, Plain, open_content
 from connectors.file_source.identity import HEAD_BYTES, Identity, Place, Places, head_of
-from connectors.file_source.records import FIRST_PART, Cut, Format, located, too_long
+from connectors.file_source.records import FIRST_PART, NOTHING, Cut, Format, located, too_long
 from connectors.file_source.rotation.copies import Copies
 from connectors.file_source.rotation.fingerprint import SEEN_BYTES, Fingerprint, bytes_between
 from connectors.file_source.rotation.formers import Former, Formers, file_of
@@ -118,28 +118,36 @@ class Reader:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are not read yet, those of a line without its end too; 0 for a file with nothing but a header."""
+        """How many bytes are not read yet, those of a line without its end too; 0 for a file with nothing but a header.
+
+        Whole lines that the next ones may go on with are read.
+        """
         if self._too_short:
             return self._content.stored_size if self._is_unended else 0
-        return self.unfinished
+        return self.unfinished - (self._data.rfind(b"\n") + 1 if self._format.gathers else 0)
 
     @property
     def unfinished(self) -> int:
         """How many bytes are no records yet: not read, or of a line without its end."""
         return max(0, self._content.stored_size - self._content.stored_read) + len(self._data)
 
-    def read(self, size: int, *, last: bool) -> SourceBatch | None:
+    def read(self, size: int, *, last: bool, quiet: float = 0.0) -> SourceBatch | None:
         """The next records; None: there is no whole one now.
 
         Args:
             size: About how many bytes of the content to read at once.
             last: Nothing more will come: what stands at the end without a newline is a record, too.
+            quiet: For so many seconds nothing came.
 
         Raises:
             OSError: it cannot be read now.
             PermanentError: it is not what the configuration says.
         """
         if self._place is not None and self._is_another():
+            if (cut := self._cut_gathered()).values:
+                # It is nowhere else. What is there now is looked at the next time.
+                self._checked = -1, -1
+                return self._batch(cut, 0)
             self.lost = self._former()
             self._begin()
             self._written_anew = True
@@ -152,7 +160,9 @@ class Reader:
             piece = b"" if self._unseen else self._content.read(size)
             self._data += piece
             if not piece and not self._unseen and not (last and (self._data or self._long)):
-                return self._note()
+                is_over = 0 < self._format.rest_seconds <= quiet
+                cut = self._cut_gathered() if is_over else NOTHING
+                return self._batch(cut, 0) if cut.values else self._note()
             at_end = last and not piece and not self._unseen
             self._unseen = False
             cut = self._cut(last=at_end)
@@ -311,6 +321,16 @@ class Reader:
             self._data = b""
         return cut
 
+    def _cut_gathered(self) -> Cut:
+        """The record of whole lines that waits for more of them, as it is."""
+        end = self._data.rfind(b"\n") + 1
+        if not self._format.gathers or not end or self._owes_newline:
+            return NOTHING
+        cut = self._format.cut(self._data[:end], self._at, last=True)
+        self._pass(self._data[: cut.used])
+        self._data = self._data[cut.used :]
+        return cut
+
     def _cut_long(self, line: _LongLine, *, last: bool) -> Cut:
         part, newline, self._data = self._data.partition(b"\n")
         line.add(part)
@@ -354,6 +374,7 @@ class Reader:
             located(cut, self.path, self._lines_before),
             cut.offsets,
             keys=cut.keys,
+            headers=[{self._format.path_header: str(self.path)}] * len(cut.offsets) if self._format.path_header else None,
             schema=self._format.schema,
             key_schema=self._format.key_schema,
             size=cut.used or size,

@@ -97,6 +97,12 @@ class Format(ABC):
 
     schema: Schema | None = None
     key_schema: Schema | None = None
+    gathers: bool = False
+    """Several lines may be one record: what was read of the last one is cut again when more has come."""
+    rest_seconds: float = 0.0
+    """A record of lines that may go on is over when nothing came for so long; 0: when the next one begins."""
+    path_header: str = ""
+    """The header of each record that has the path of its file; empty: there is none."""
 
     def __init__(self, limit: int, *, replace: bool) -> None:
         self.limit = limit

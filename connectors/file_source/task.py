@@ -4,7 +4,7 @@ import os
 import stat
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
@@ -13,6 +13,7 @@ from shlex import quote
 from connectors.file_source.checks.doubts import unended_fix
 from connectors.file_source.content import is_glob, is_gzip, trouble
 from connectors.file_source.identity import Places, share_of
+from connectors.file_source.present import is_excluded
 from connectors.file_source.reader import Reader
 from connectors.file_source.records import Format
 from connectors.file_source.rotation.copies import Copies, lost
@@ -52,6 +53,7 @@ class FileSourceTask(SourceTask):
         context: What the runtime gives.
         clock: Seconds that only grow.
         by_inode: Files are dealt out by their inodes alone; otherwise by their devices, too.
+        exclude: Names of files, with * and ?, that a glob does not mean; what was not read of a file that is packed there is read.
     """
 
     remaining_unit = "bytes"
@@ -65,6 +67,7 @@ class FileSourceTask(SourceTask):
         clock: Callable[[], float] = time.monotonic,
         *,
         by_inode: bool = True,
+        exclude: Sequence[str] = (),
     ) -> None:
         self._filename: str = config["filename"]
         self._compression: str = config["compression"]
@@ -73,6 +76,8 @@ class FileSourceTask(SourceTask):
         self._every: float = config["discover.interval"]
         self._share = share
         self._by_inode = by_inode
+        self._exclude = exclude
+        self._rest_seconds = make_format().rest_seconds
         self._make_format = make_format
         self._context = context
         self._clock = clock
@@ -196,7 +201,7 @@ class FileSourceTask(SourceTask):
         over = key in self._gone and quiet > _GONE_SECONDS
         last = not self._follow or over or (0 < self._last_line <= quiet)
         try:
-            batch = reader.read(self._context.batch_bytes, last=last)
+            batch = reader.read(self._context.batch_bytes, last=last, quiet=quiet)
         except OSError as error:
             msg = f"{reader.path} cannot be read now: {error.strerror}"
             raise RetriableError(msg) from error
@@ -278,7 +283,7 @@ class FileSourceTask(SourceTask):
         self._next_look = self._clock() + self._every
         many = is_glob(self._filename)
         names = sorted(glob(self._filename, recursive=True)) if many else [self._filename]  # noqa: PTH207
-        found = self._mine(map(Path, names))
+        found = self._mine(path for path in map(Path, names) if not is_excluded(path, self._exclude))
         # Those whose places are known by their numbers; what is away for a moment is looked for in vain.
         self._found.clear()
         self._found.update((inode, path) for (_, inode), path in found.items())
@@ -377,8 +382,8 @@ class FileSourceTask(SourceTask):
             self._close(key)
 
     def _may_end(self, key: Key) -> bool:
-        """Whether a line without its end becomes a record after a while."""
-        return self._last_line > 0 or key in self._gone
+        """Whether a line without its end, or a record that may go on, becomes one after a while."""
+        return self._last_line > 0 or self._rest_seconds > 0 or key in self._gone
 
 
 def _unended(reader: Reader, others: int = 0) -> str:

@@ -15,11 +15,11 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem, SystemAway
 from rocketconnect_sdk.listeners.inbox import Delivery, Inbox, Outcome
 from rocketconnect_sdk.listeners.options import LISTEN, address_of, tls_of, tls_problems
-from rocketconnect_sdk.listeners.server import Listener, Protocol
+from rocketconnect_sdk.listeners.server import Datagrams, Listener, Protocol
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.queues import QueueSource, Received, Share, Subscription
 
-__all__ = ["LISTEN", "Inbox", "ListenSource", "Outcome", "Protocol", "Received", "tls_problems"]
+__all__ = ["LISTEN", "Datagrams", "Inbox", "ListenSource", "Outcome", "Protocol", "Received", "tls_problems"]
 
 _HIGHEST = 65_535
 
@@ -35,8 +35,12 @@ class ListenSource(QueueSource):
     options: ClassVar[Sequence[Option]] = LISTEN
 
     @abstractmethod
-    def protocol(self, config: Config, context: TaskContext) -> Protocol:
-        """What is spoken. Raises PermanentError: the configuration can't be used."""
+    def protocol(self, config: Config, context: TaskContext) -> Protocol | Datagrams:
+        """What is spoken, or heard: datagrams that find no room are lost, since nobody is told.
+
+        Raises:
+            PermanentError: the configuration can't be used.
+        """
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See QueueSource."""
@@ -60,7 +64,7 @@ def tell(deliveries: Sequence[Delivery], outcome: Outcome) -> None:
 class _Listening(Subscription):
     """Those who are connected, as a subscription to what they send."""
 
-    def __init__(self, protocol: Protocol, config: Config, share: Share, context: TaskContext) -> None:
+    def __init__(self, protocol: Protocol | Datagrams, config: Config, share: Share, context: TaskContext) -> None:
         host, port = address_of(config["listen"])
         self._place = f"{host or '*'}:{port + share.number}"
         self._inbox = Inbox(context.buffer_bytes, share.prefetch, config["answer.timeout"])

@@ -7,8 +7,9 @@ import ssl
 import threading
 from abc import ABC, abstractmethod
 from contextlib import suppress
+from functools import partial
 from logging import Logger
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.listeners.inbox import Inbox
@@ -17,6 +18,7 @@ _HANDSHAKE_SECONDS = 10.0
 _GRACE_SECONDS = 0.2
 _END_SECONDS = 10.0
 _BACKLOG = 1_000
+_HEARD_BYTES = 8 << 20
 
 
 class Protocol(ABC):
@@ -30,13 +32,27 @@ class Protocol(ABC):
         """Speaks with one client until that, or the task, ends. What it raises ends the connection."""
 
 
+class Datagrams(ABC):
+    """What is heard in datagrams (UDP), which nobody answers. Its methods are called on the loop of the listener."""
+
+    @abstractmethod
+    async def take(self, data: bytes, client: str, inbox: Inbox) -> None:
+        """Takes one. It returns when the topic has it, or when it is known that it will not.
+
+        Args:
+            data: Of it.
+            client: The address of who has sent it.
+            inbox: Where records go.
+        """
+
+
 class Listener:
     """Listens, on a thread of its own.
 
     Args:
         host: An address of this machine; empty: all.
         port: On it.
-        protocol: What is spoken.
+        protocol: What is spoken, over TCP, or heard in datagrams.
         inbox: Where records go.
         tls: What connections are taken with; None: without TLS.
         most: So many clients may be connected.
@@ -48,7 +64,7 @@ class Listener:
     """
 
     def __init__(
-        self, host: str, port: int, protocol: Protocol, inbox: Inbox, tls: ssl.SSLContext | None, most: int, log: Logger
+        self, host: str, port: int, protocol: Protocol | Datagrams, inbox: Inbox, tls: ssl.SSLContext | None, most: int, log: Logger
     ) -> None:
         self._protocol = protocol
         self._inbox = inbox
@@ -56,7 +72,7 @@ class Listener:
         self._most = most
         self._log = log
         self._clients: set[asyncio.Task[None]] = set()
-        self._socket = _bound(host, port)
+        self._socket = _bound(host, port, datagrams=isinstance(protocol, Datagrams))
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(lambda _, told: log.debug("a client: %s", told.get("exception") or told.get("message")))
         self._ending = asyncio.Event()
@@ -84,12 +100,28 @@ class Listener:
             self._socket.close()
 
     async def _listen(self) -> None:
+        if isinstance(self._protocol, Datagrams):
+            await self._hear(self._protocol)
+        else:
+            await self._serve(self._protocol)
+
+    async def _hear(self, datagrams: Datagrams) -> None:
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_datagram_endpoint(lambda: _Heard(datagrams, self._inbox, self._clients), sock=self._socket)
+        await self._ending.wait()
+        transport.close()
+        await self._end_clients()
+
+    async def _serve(self, protocol: Protocol) -> None:
         handshake = _HANDSHAKE_SECONDS if self._tls else None
         server = await asyncio.start_server(
-            self._connected, sock=self._socket, ssl=self._tls, ssl_handshake_timeout=handshake, backlog=_BACKLOG
+            partial(self._connected, protocol), sock=self._socket, ssl=self._tls, ssl_handshake_timeout=handshake, backlog=_BACKLOG
         )
         await self._ending.wait()
         server.close()
+        await self._end_clients()
+
+    async def _end_clients(self) -> None:
         if self._clients:
             await asyncio.wait(self._clients, timeout=_GRACE_SECONDS)
         for client in list(self._clients):
@@ -97,15 +129,15 @@ class Listener:
         if self._clients:
             await asyncio.wait(self._clients, timeout=_GRACE_SECONDS)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connected(self, protocol: Protocol, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - it runs as one
         try:
             if len(self._clients) >= self._most:
-                writer.write(self._protocol.too_many)
+                writer.write(protocol.too_many)
                 return
             self._clients.add(task)
-            await self._protocol.serve(reader, writer, self._inbox)
+            await protocol.serve(reader, writer, self._inbox)
         except (OSError, EOFError, ValueError) as error:
             # A client that goes away, or says what nobody understands, is nothing that people have to hear of.
             self._log.debug("a client: %s", error)
@@ -120,9 +152,29 @@ class Listener:
                 writer.close()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+class _Heard(asyncio.DatagramProtocol):
+    def __init__(self, datagrams: Datagrams, inbox: Inbox, taking: set[asyncio.Task[None]]) -> None:
+        self._datagrams, self._inbox, self._taking = datagrams, inbox, taking
+
+    def datagram_received(self, data: bytes, address: tuple[str | Any, int]) -> None:
+        task = asyncio.get_running_loop().create_task(self._datagrams.take(data, str(address[0]), self._inbox))
+        self._taking.add(task)
+        task.add_done_callback(self._taking.discard)
+
+
+def _bound(host: str, port: int, *, datagrams: bool = False) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
+        if datagrams:
+            made = socket.socket(family, socket.SOCK_DGRAM)
+            try:
+                # What comes while the loop is busy waits in the system.
+                made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _HEARD_BYTES)
+                made.bind((host, port))
+            except OSError:
+                made.close()
+                raise
+            return made
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
         place = f"{host or '*'}:{port}"

@@ -76,7 +76,7 @@ def test_a_converter_is_no_connector(name: str) -> None:
     assert found["source.connector.class"].fix.startswith("Use one of clickhouse_source, dead_letter_source, ")
     wanted = (
         "Use one of clickhouse_sink, doris_sink, elasticsearch_sink, file_lines, hive_sink, http_sink, kafka_sink, mongodb_sink, "
-        "mqtt_sink, object_store_sink, rabbitmq_sink, redis_sink, rocketmq_sink, sftp_sink, stdout."
+        "mqtt_sink, object_store_sink, rabbitmq_sink, redis_sink, rocketmq_sink, sftp_sink, solr_sink, stdout."
     )
     assert found["sink.connector.class"].fix == wanted
 

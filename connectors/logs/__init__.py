@@ -1,0 +1,1 @@
+"""Logs: files that grow, syslog, the journal of systemd."""

@@ -1,0 +1,155 @@
+"""Records of several lines while a file grows and is rotated, and what a configuration gets wrong."""
+
+import gzip
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from connectors.logs.log_source import LogSource
+from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.record import Rejected
+from tests.connectors.logs.following import Following
+
+GATHERED = {"multiline_start": r"^\d"}
+
+
+def append(path: Path, data: str) -> None:
+    with path.open("a") as file:
+        file.write(data)
+
+
+def test_a_record_waits_for_the_lines_that_may_go_on_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    append(path, "1 one\n  more\n2 tw")
+    file = Following(path, {}, **GATHERED)
+    assert file.read() == []
+    append(path, "o\n")
+    assert file.read() == ["1 one\n  more"]
+    append(path, "  goes on\n")
+    assert file.read(4.9) == []
+    assert file.task.remaining() == 0
+    assert file.read(6.0) == ["2 two\n  goes on"]
+    assert file.headers == [{"log.file.path": str(path)}] * 2
+    append(path, "  later\n3")
+    assert file.read() == []
+    assert file.read(6.0) == ["  later"], "what has no newline waits for it"
+    append(path, "\n")
+    assert file.again().read(100.0) == ["3"]
+
+
+def test_without_a_timeout_a_record_waits_for_the_next_one_and_nothing_says_that_its_line_has_no_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    append(path, "1 one\n  more\n")
+    file = Following(path, {}, multiline_timeout="0s", **GATHERED)
+    assert file.read() == file.read(1000.0) == []
+    assert (file.task.held_back, file.task.remaining()) == ("", 0)
+    append(path, "2\n")
+    assert file.again().read() == ["1 one\n  more"]
+
+
+@pytest.mark.parametrize("timeout", ["0s", "5s"])
+@pytest.mark.parametrize("rotate", ["rename", "copytruncate", "truncate", "rename-gzip"])
+@pytest.mark.parametrize("looking", [True, False])
+def test_a_record_that_waits_is_there_once_when_its_file_is_rotated(
+    tmp_path: Path, rotate: str, looking: bool, timeout: str
+) -> None:
+    path = tmp_path / "app.log"
+    append(path, "1 one\n2 two\n  more\n")
+    file = Following(f"{path}*", {}, multiline_timeout=timeout, **GATHERED)
+    assert file.read() == ["1 one"]
+    if not looking:
+        file.task.close()
+    rotated = tmp_path / "app.log.1"
+    if rotate.startswith("rename"):
+        path.rename(rotated)
+    elif rotate == "copytruncate":
+        shutil.copyfile(path, rotated)
+    if rotate == "rename-gzip" and not looking:
+        (tmp_path / "app.log.1.gz").write_bytes(gzip.compress(rotated.read_bytes()))
+        rotated.unlink()
+    if "truncate" in rotate:
+        os.truncate(path, 0)
+    append(path, "3 new\n4 newer\n")
+    if not looking:
+        file = file.again()
+    found = file.read() + file.read() + file.read(310.0) + file.read(310.0)
+    held = [] if rotate == "truncate" and not looking else ["2 two\n  more"]
+    # What nothing but a next record ends waits where it is.
+    left = ["4 newer"] if timeout == "0s" else []
+    if timeout == "0s" and (
+        rotate == "rename" or (rotate == "rename-gzip" and looking) or (rotate == "copytruncate" and not looking)
+    ):
+        left += held
+    assert sorted([*found, *left]) == sorted([*held, "3 new", "4 newer"])
+    assert file.again().read(310.0) == []
+
+
+def test_lines_become_no_more_than_a_message_holds_and_all_of_them_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    lines = ["1 begins", *(f"  {number} {'x' * 90}" for number in range(30)), "2 next"]
+    append(path, "".join(f"{line}\n" for line in lines) + "y" * 5000)
+    file = Following(path, {}, **GATHERED)
+    found = file.read()
+    append(path, "\n3\n4\n")
+    *texts, long, last = found + file.read()
+    assert "\n".join(texts).split("\n") == lines
+    assert len(texts) == 4
+    assert all(len(text) <= 1000 for text in texts)
+    assert isinstance(long, Rejected)
+    assert (long.error, long.length) == ("RecordTooLarge", 5000)
+    assert last == "3"
+
+
+def test_packed_logs_are_no_logs_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text("one\n")
+    (tmp_path / "app.log.2.gz").write_bytes(gzip.compress(b"old\n"))
+    (tmp_path / "app.log.3.xz").write_bytes(b"\xfd7zXZ\0\0")
+    assert Following(tmp_path / "app.log*").read() == ["one"]
+    assert sorted(Following(tmp_path / "app.log*", exclude="*.xz").read()) == ["old", "one"]
+
+
+def test_what_is_not_as_the_format_says_is_a_bad_record_that_says_where_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_bytes(b'{"a": 1}\n\n{"a":\n2}\n{\xff\n{"b"\n')
+    *values, text, value = Following(path, format="json", multiline_start=r"^\{", follow="false").read()
+    assert values == [{"a": 1}, {"a": 2}]
+    assert (text.error, value.error) == ("InvalidUtf8", "InvalidJson")
+    (path := tmp_path / "b.log").write_text("plain\n<13>1 - - - - - - hello\n")
+    refused, message = Following(path, format="syslog").read()
+    assert refused.error == "InvalidSyslog"
+    assert refused.reason == f"{path}, bytes 0 to 6: it begins with no time, as a message of syslog does"
+    assert message == {"facility": "user", "severity": "notice", "version": 1, "message": "hello"}
+
+
+@pytest.mark.parametrize(
+    ("options", "problems"),
+    [
+        ({"format": "grok"}, ["grok is needed with format=grok"]),
+        ({"format": "grok", "grok": "%{NOBODY:x}"}, ["grok %{NOBODY} is no pattern that is known here"]),
+        ({"format": "grok", "grok": "%{A}", "grok.patterns": "A %{B}\nB %{A}"}, ["grok %{A} is made of itself"]),
+        (
+            {"grok": "%{WORD:x}", "key.field": "x"},
+            ["grok means nothing with format=raw", "key.field means nothing with format=raw"],
+        ),
+        ({"multiline.lines": "3"}, ["multiline.lines means nothing where each line is a record"]),
+        ({"multiline.start": "a", "multiline.continuation": "b"}, ["multiline.continuation stands beside multiline.start"]),
+        ({"exclude": "*.gz"}, ["exclude means nothing where filename is one file"]),
+    ],
+)
+def test_options_that_do_not_go_together_are_told(tmp_path: Path, options: dict[str, str], problems: list[str]) -> None:
+    path = tmp_path / "a.log"
+    path.write_text("one\n")
+    source = LogSource()
+    found = list(source.check(parse(source.options, {"filename": str(path), **options})))
+    assert [f"{problem.key} {problem.reason}" for problem in found] == problems
+    assert all(problem.fix for problem in found)
+
+
+def test_it_is_exactly_once_but_where_time_decides_what_a_record_is(tmp_path: Path) -> None:
+    source = LogSource()
+    given = {"filename": str(tmp_path / "a")}
+    assert source.replayable(parse(source.options, given))
+    assert not source.replayable(parse(source.options, {**given, "multiline.start": "a"}))
+    assert source.replayable(parse(source.options, {**given, "multiline.start": "a", "multiline.timeout": "0s"}))
