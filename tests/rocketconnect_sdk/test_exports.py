@@ -57,10 +57,12 @@ def test_listing_plugins_imports_no_spark() -> None:
     lakes = "delta_sink delta_source direct doris_sink elasticsearch_sink elasticsearch_source"
     more_lakes = "hive_sink hive_source http_sink http_source hudi_sink hudi_source iceberg_sink iceberg_source"
     files = "file_lines file_sink file_source"
-    databases = "jdbc_sink jdbc_source kafka_sink kafka_source mongodb_sink mqtt_sink mqtt_source mysql_cdc_source"
+    databases = (
+        "jdbc_sink jdbc_source jms_sink jms_source kafka_sink kafka_source mongodb_sink mqtt_sink mqtt_source mysql_cdc_source"
+    )
     others = "object_store_sink object_store_source postgres_cdc_source rabbitmq_sink rabbitmq_source"
     redis = "redis_group_source redis_keys_source redis_sink redis_source"
     ends = "stdout webhook_source"
-    first = "clickhouse_sink clickhouse_source dead_letter_source"
+    first = "amqp_sink amqp_source clickhouse_sink clickhouse_source dead_letter_source"
     wanted = f"{first} {lakes} {files} {more_lakes} {databases} {others} {redis} {ends}".split()
     assert done.stdout.strip() == f"{wanted} {{}} False False"
