@@ -13,6 +13,7 @@ from connectors.amqp.sink import AmqpSink
 from connectors.amqp.source import AmqpSource
 from rocketconnect_sdk.conformance.kill import run_and_kill
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
+from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Position, Rejected
 from tests.connectors.amqp.driving import problems, reading, records, write, writing
 from tests.servers.amqp.brokers import READER, Artemis, Broker, Classic
@@ -81,8 +82,7 @@ def test_a_subscription_of_a_topic_that_is_read_no_more_is_removed(broker: Broke
     with reading(source, {**given, "destinations": f"{one},{other}"}) as task:
         note = task.poll()
         assert (len(broker.subscriptions(one)), len(broker.subscriptions(other))) == (1, 1)
-    (kept,) = note if isinstance(note, list) else [note]
-    assert kept is not None
+    (kept,) = batches_of(note)
     assert kept.end is not None
     assert kept.resume == {"kept": {"subscriptions": [one, other]}}
     with reading(source, {**given, "destinations": other}) as task:

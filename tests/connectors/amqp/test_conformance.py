@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from itertools import count
 
 import pytest
@@ -7,6 +8,7 @@ from connectors.amqp.sink import AmqpSink
 from connectors.amqp.source import AmqpSource
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.conformance.queue import QueueCase, QueueSuite
+from rocketconnect_sdk.conformance.sink_case import QUEUES, writing
 from tests.servers.amqp.brokers import Artemis, Broker, Classic
 from tests.servers.amqp.standin import StandIn
 from tests.suites import slow_but
@@ -111,3 +113,17 @@ class TestClassicSink(SinkSuite):
     @pytest.fixture
     def case(self, classic: Classic) -> SinkCase:
         return sink_case(classic, classic.name())
+
+    @pytest.fixture
+    def classic_queue(self, classic: Classic, case: SinkCase) -> Callable[[], int]:
+        return lambda: classic.waiting(case.config["address"])
+
+    def test_a_large_batch_is_there_and_in_order(  # type: ignore[override]
+        self, case: SinkCase, classic_queue: Callable[[], int]
+    ) -> None:
+        """So many messages this broker does not show at once: they are counted."""
+        with writing(case) as writer:
+            writer.start()
+            writer.write(30_000)
+            writer.write(30_001)
+        assert classic_queue() == len(QUEUES) * 30_001
