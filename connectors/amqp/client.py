@@ -17,11 +17,11 @@ import proton
 from proton import UNDESCRIBED, Array, Collector, Connection, Data, Event, Transport, symbol
 
 from connectors.amqp.faults import fault_of, login_refused, refused
-from connectors.amqp.options import CHECK_SECONDS, PORTS
 from rocketconnect_sdk.errors import ConnectorError, RetriableError, SystemAway
 from rocketconnect_sdk.http.options import tls_of
 from rocketconnect_sdk.options import Config
 
+_PORT, _TLS_PORT = 5672, 5671
 _CHUNK = 1 << 16
 _FRAME = 1 << 15
 """So large a frame may be that comes to us."""
@@ -197,7 +197,7 @@ class Client:
 
     def _connected(self, config: Config) -> socket.socket:
         parts = urlsplit(config["url"])
-        host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
+        host, port = parts.hostname or "", parts.port or (_TLS_PORT if parts.scheme == "amqps" else _PORT)
         try:
             mine = socket.create_connection((host, port), self.seconds)
             try:
@@ -306,9 +306,9 @@ def put(mine: Any, data: Any) -> int:
 
 
 @contextmanager
-def looking(config: Config) -> Iterator[Client]:
-    """A client for a check."""
-    client = Client(config, "rocketconnect-check", seconds=min(CHECK_SECONDS, config["request.timeout"]))
+def looking(config: Config, seconds: float) -> Iterator[Client]:
+    """A client for a check, which waits for so many seconds at most."""
+    client = Client(config, "rocketconnect-check", seconds=min(seconds, config["request.timeout"]))
     try:
         yield client
     finally:

@@ -83,7 +83,7 @@ def broker_answers(config: Config) -> Iterable[Problem]:
     """What is wrong with who we are, as the broker says. Whether it has what is named is not asked: asking may make it."""
     from connectors.amqp.client import looking
 
-    with looking(config):
+    with looking(config, CHECK_SECONDS):
         return ()
 
 
