@@ -20,6 +20,7 @@ from rocketconnect_cli.embedded.java_agent import VERSION as JMX_EXPORTER_VERSIO
 from rocketconnect_kit.java import ivy, jars
 from rocketconnect_kit.java.find import find_java
 from tests.servers import iceberg_rest
+from tests.servers.amqp.jars import ACTIVEMQ, ACTIVEMQ_VERSION, ARTEMIS, ARTEMIS_VERSION
 from tests.servers.hdfs import HADOOP, HADOOP_VERSION
 from tests.servers.kafka import broker
 from tests.servers.search.real import ELASTICSEARCH, ELASTICSEARCH_VERSION, OPENSEARCH, OPENSEARCH_VERSION
@@ -131,6 +132,29 @@ SETS = {
         ],
     ),
     "solr": _of(SOLR, [f"org.apache.solr:solr-core:{SOLR_VERSION}"]),
+    "artemis": _of(
+        ARTEMIS,
+        [f"org.apache.artemis:artemis-{name}:{ARTEMIS_VERSION}" for name in ("server", "amqp-protocol", "jakarta-server")]
+        # Its own names an API of other packages.
+        + ["jakarta.jms:jakarta.jms-api:3.1.0", "org.slf4j:slf4j-simple:2.0.17"],
+    ),
+    "activemq": Pinned(
+        ACTIVEMQ.title,
+        Path(str(ACTIVEMQ.listing)),
+        [
+            *(
+                f"org.apache.activemq:activemq-{name}:{ACTIVEMQ_VERSION}"
+                for name in ("broker", "client", "amqp", "jaas", "kahadb-store", "openwire-legacy")
+            ),
+            "org.apache.activemq.protobuf:activemq-protobuf:1.1",
+            "org.apache.qpid:proton-j:0.35.0",
+            "org.fusesource.hawtbuf:hawtbuf:1.11",
+            "jakarta.annotation:jakarta.annotation-api:3.0.0",
+            "jakarta.jms:jakarta.jms-api:3.1.0",
+            *(f"org.slf4j:slf4j-{name}:2.0.17" for name in ("api", "simple")),
+        ],
+        alone=True,
+    ),
     "hadoop": _of(
         HADOOP, [f"org.apache.hadoop:{name}:{HADOOP_VERSION}" for name in ("hadoop-common", "hadoop-hdfs", "hadoop-hdfs-client")]
     ),

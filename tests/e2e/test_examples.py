@@ -14,6 +14,7 @@ import pytest
 
 from tests import free_ports
 from tests.e2e.console import Shown, commands, differing, said
+from tests.servers.amqp.brokers import Artemis
 from tests.servers.clickhouse import ClickHouse
 from tests.servers.hive_metastore import HiveMetastore
 from tests.servers.kafka.broker import Kafka
@@ -38,6 +39,7 @@ SERVERS = {
     "mariadb-to-delta",
     "mongodb-to-jsonlines",
     "postgres-to-mariadb",
+    "jms-to-jsonlines",
     "rabbitmq-to-jsonlines",
     "redis-to-jsonlines",
     "rocketmq-to-rocketmq",
@@ -191,6 +193,14 @@ def test_the_example_with_rabbitmq_works_as_it_is_written(instance: Any, tmp_pat
     with Rabbitmq().running() as server:
         ports = {"5672": str(server.port)}
         shown = written("rabbitmq-to-jsonlines")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_jms_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    with Artemis().running() as server:
+        ports = {"5672": str(server.port)}
+        shown = written("jms-to-jsonlines")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 
