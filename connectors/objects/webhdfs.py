@@ -3,12 +3,11 @@
 import json
 from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 from connectors.objects.faults import Fault
 from connectors.objects.files import NotThere, Refused, StagedFiles, Status, Taken
-from connectors.objects.logins import HdfsLogin
 from connectors.objects.place import Place, servers
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.http import Answer, HttpClient
@@ -32,6 +31,21 @@ class Standby(Refused):
     """The NameNode is not the active one: whatever was asked for was not done."""
 
 
+class Who(Protocol):
+    """Where the servers are, and who we are there: an HdfsLogin."""
+
+    @property
+    def user(self) -> str:
+        """Who we say that we are; empty: there is a token."""
+
+    @property
+    def token(self) -> str:
+        """A delegation token; empty: there is a user."""
+
+    def url(self, bucket: str) -> str:
+        """The servers of a bucket."""
+
+
 class WebHdfs(StagedFiles):
     """Files below a folder of HDFS. See Files, and HttpClient.
 
@@ -47,7 +61,7 @@ class WebHdfs(StagedFiles):
         Refused: of all methods: the server has refused it, or does not answer; then a change may have been made all the same.
     """
 
-    def __init__(self, place: Place, login: HdfsLogin, *, seconds: float = 30) -> None:
+    def __init__(self, place: Place, login: Who, *, seconds: float = 30) -> None:
         self._place = place
         self._login = login
         self._servers = servers(login.url(place.bucket))

@@ -9,7 +9,7 @@ from asyncssh import SFTPAttrs, SFTPClient
 
 from connectors.objects.faults import Fault
 from connectors.objects.files import NotThere, Refused, StagedFiles, Status, Taken
-from connectors.sftp.login import SftpLogin
+from connectors.sftp.server import SftpServer
 from connectors.sftp.session import Session
 
 _PIECE = 1 << 20
@@ -26,7 +26,7 @@ class SftpFiles(StagedFiles):
         login: Its server, and who we are there.
     """
 
-    def __init__(self, root: str, login: SftpLogin) -> None:
+    def __init__(self, root: str, login: SftpServer) -> None:
         self._root = root.rstrip("/") or "/"
         self._session = Session(login)
 

@@ -1,38 +1,15 @@
-"""How a server of SFTP is reached, who it has to be, and who we are there. Picklable."""
+"""A server of SFTP as a place of files. Picklable."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from connectors.objects.files import FilesLogin, StagedFiles
 from connectors.objects.place import Place
+from connectors.sftp.server import SftpServer
 
 
 @dataclass(frozen=True, slots=True)
-class SftpLogin(FilesLogin):
-    """How a server of SFTP is reached, who it has to be, and who we are there.
-
-    Attributes:
-        host: Its name or address.
-        port: Its port.
-        user: Of the server.
-        password: Of the user; empty: there is none.
-        key: A private key, as text; empty: see key_file.
-        key_file: The path of a private key; empty: there is none.
-        passphrase: Of the private key; empty: it has none.
-        known_hosts: The path of a file of known hosts; empty: there is none.
-        fingerprints: Of host keys that the server may have, as OpenSSH writes them: SHA256:...
-        seconds: How long the server may be silent.
-    """
-
-    host: str
-    port: int
-    user: str
-    password: str = field(default="", repr=False)
-    key: str = field(default="", repr=False)
-    key_file: str = ""
-    passphrase: str = field(default="", repr=False)
-    known_hosts: str = ""
-    fingerprints: tuple[str, ...] = ()
-    seconds: float = 30.0
+class SftpLogin(SftpServer, FilesLogin):
+    """A server of SFTP as a place of files."""
 
     def files(self, place: Place) -> StagedFiles:
         """See FilesLogin."""

@@ -12,8 +12,8 @@ import asyncssh
 
 from connectors.objects.faults import Fault
 from connectors.objects.files import NotThere, Refused
-from connectors.sftp.login import SftpLogin
 from connectors.sftp.loop import loop, wait_for
+from connectors.sftp.server import SftpServer
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.permissions.roots import reading
 
@@ -60,7 +60,7 @@ class Session:
         login: See there.
     """
 
-    def __init__(self, login: SftpLogin) -> None:
+    def __init__(self, login: SftpServer) -> None:
         self._login = login
         self._held = _Held()
         self._process = os.getpid()
@@ -198,7 +198,7 @@ def _end(held: _Held, process: int) -> None:
             loop().call_soon_threadsafe(held.drop)
 
 
-def _known_hosts(login: SftpLogin) -> asyncssh.SSHKnownHosts:
+def _known_hosts(login: SftpServer) -> asyncssh.SSHKnownHosts:
     """The hosts that are known; none, where no file says any."""
     text = _text(login.known_hosts, "known.hosts") if login.known_hosts else ""
     try:
@@ -208,7 +208,7 @@ def _known_hosts(login: SftpLogin) -> asyncssh.SSHKnownHosts:
         raise PermanentError(msg).naming("known.hosts") from None
 
 
-def _key(login: SftpLogin) -> asyncssh.SSHKey | None:
+def _key(login: SftpServer) -> asyncssh.SSHKey | None:
     option = "private.key" if login.key else "private.key.location"
     text = login.key or (_text(login.key_file, option) if login.key_file else "")
     return key_of(text, login.passphrase, option) if text else None

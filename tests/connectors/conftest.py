@@ -15,8 +15,8 @@ from rocketconnect_kit.java.errors import JarsUnavailable
 from tests.connectors.stores import made_bucket
 from tests.server_process import Server, ServerFailed
 from tests.servers.clickhouse import ClickHouse, EmbeddedClickHouse
+from tests.servers.files.openssh import OpenSsh
 from tests.servers.objects import azure, google, s3
-from tests.servers.openssh import OpenSsh
 
 if TYPE_CHECKING:
     from tests.connectors.hive_sink.table import Table

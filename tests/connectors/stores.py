@@ -3,7 +3,7 @@
 from itertools import count
 
 from rocketconnect_sdk.options import Config
-from tests.servers.ftp import PASSWORD
+from tests.servers.files.ftp import PASSWORD
 from tests.servers.hdfs import Hdfs
 from tests.servers.objects import azure, google, s3
 from tests.servers.objects.azure import Azure

@@ -16,11 +16,11 @@ from tests import free_ports
 from tests.e2e.console import Shown, commands, differing, said
 from tests.servers.amqp.brokers import Artemis
 from tests.servers.clickhouse import ClickHouse
+from tests.servers.files.openssh import USER, OpenSsh
 from tests.servers.hive_metastore import HiveMetastore
 from tests.servers.kafka.broker import Kafka
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.servers.mongodb.ferretdb import FerretDb
-from tests.servers.openssh import USER, OpenSsh
 from tests.servers.postgres import Postgres
 from tests.servers.rabbitmq import Rabbitmq
 from tests.servers.redis import Redis

@@ -17,9 +17,9 @@ from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
 from tests.connectors.object_store_sink.run import opened, sink_of
 from tests.connectors.runs import QUEUE
 from tests.connectors.stores import Server, known, made_bucket
+from tests.servers.files.openssh import OpenSsh
 from tests.servers.objects.azure import Azure
 from tests.servers.objects.google import Google
-from tests.servers.openssh import OpenSsh
 
 OTHER = "orders/broker-a/1"
 DELETES = "what deletes"

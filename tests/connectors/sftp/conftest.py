@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.servers.ftp import Ftp
+from tests.servers.files.ftp import Ftp
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from connectors.sftp.task import FileTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config
 from tests.connectors.stores import known
-from tests.servers.ftp import PASSWORD
+from tests.servers.files.ftp import PASSWORD
 
 
 def with_secrets(config: Config, **others: str) -> Config:

@@ -18,8 +18,8 @@ from rocketconnect_sdk.conformance.sink_case import expected, seen, writing
 from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
 from tests.connectors.runs import ROW
 from tests.connectors.sftp.known import KnownFtpSource
-from tests.servers.ftp import Ftp
-from tests.servers.openssh import OpenSsh
+from tests.servers.files.ftp import Ftp
+from tests.servers.files.openssh import OpenSsh
 from tests.suites import slow_but
 
 STEPS = 20

@@ -10,7 +10,7 @@ from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import parse
 from tests.connectors.sftp.known import KnownFtpSource, with_secrets
 from tests.connectors.sftp.reading import reading
-from tests.servers.ftp import Ftp
+from tests.servers.files.ftp import Ftp
 
 
 def options_of(server: Ftp, folder: Path) -> dict[str, str]:

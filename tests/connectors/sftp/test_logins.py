@@ -11,8 +11,8 @@ from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import parse, read
 from tests.connectors.sftp.known import KnownSftpSource, with_secrets
 from tests.connectors.sftp.reading import reading
-from tests.servers import ssh_stand_in
-from tests.servers.ftp import PASSWORD
+from tests.servers.files import ssh_stand_in
+from tests.servers.files.ftp import PASSWORD
 
 REFERENCE = {"password": "${env:SFTP_PASSWORD}"}
 

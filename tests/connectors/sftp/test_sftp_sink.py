@@ -15,9 +15,9 @@ from rocketconnect_sdk.options import parse
 from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
 from tests.connectors.object_store_sink.run import opened, rows_of
 from tests.connectors.sftp.reading import reading
-from tests.servers import ssh_stand_in
-from tests.servers.ftp import PASSWORD
-from tests.servers.openssh import OpenSsh
+from tests.servers.files import ssh_stand_in
+from tests.servers.files.ftp import PASSWORD
+from tests.servers.files.openssh import OpenSsh
 
 
 @pytest.fixture

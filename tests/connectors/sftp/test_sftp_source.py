@@ -13,7 +13,7 @@ from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem, Sy
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.permissions.connections import HostRefused
 from tests.connectors.sftp.reading import SECONDS, Reading, reading
-from tests.servers.openssh import OpenSsh
+from tests.servers.files.openssh import OpenSsh
 
 NONE = "SHA256:" + "a" * 43
 

@@ -232,6 +232,7 @@ names = [name for name in rooms if name.endswith(("_sink", "_source"))]
 # That of the lakes is what their sinks have in common.
 # Some have names of their own.
 own = {("http", "webhook_source"): "webhook_source", ("sftp", "ftp_source"): "ftp_source"}
+own |= {("amqp", name): name for name in ("jms_sink", "jms_source")}
 own |= {("logs", name): name for name in ("journald_source", "log_source", "syslog_source")}
 names += [own.get(pair, "_".join(pair)) for pair in inner if pair[1].endswith(("sink", "source")) and pair[0] != "lakes"]
 found = [loader.find(name).name for name in names]

@@ -1,4 +1,4 @@
-"""The process of tests.servers.ftp: serves a folder, and says each command that comes."""
+"""The process of tests.servers.files.ftp: serves a folder, and says each command that comes."""
 
 import json
 import sys

@@ -10,7 +10,7 @@ import pytest
 
 from services.executor.contract.task import Kind
 from tests.connectors.object_store_sink.prefix import files_in, lines_of
-from tests.servers.openssh import OpenSsh
+from tests.servers.files.openssh import OpenSsh
 from tests.services.executor.runtime.conftest import Tasks
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]
