@@ -22,7 +22,7 @@ def cases() -> list[dict[str, Any]]:
 def promtool(*words: str) -> str:
     program = shutil.which("promtool")
     assert program is not None, "promtool is missing (Debian: apt-get install prometheus)"
-    ended = subprocess.run([program, *words], cwd=PROMETHEUS / "tests", capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run([program, *words], cwd=PROMETHEUS / "tests", capture_output=True, text=True, timeout=300, check=False)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return ended.stdout
 
