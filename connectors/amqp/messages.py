@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from math import isfinite
 from typing import Any
 
 from connectors.amqp.dialects import KIND, KIND_ANNOTATION, KINDS, OF_PROPERTIES, Dialect
@@ -11,6 +10,7 @@ from connectors.amqp.sections import Sections, plain, read_sections
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.queues import Received
+from rocketconnect_sdk.queues.texts import as_text, for_json
 from rocketconnect_sdk.queues.values import rejected, too_large
 
 _JAVA_OBJECT = "application/x-java-serialized-object"
@@ -65,31 +65,6 @@ def received(tag: Any, address: str, encoded: bytes, length: int, digest: str, s
         redelivered=bool(sections.fields.get("delivery-count")),
         size=length,
     )
-
-
-def as_text(value: Any) -> str:
-    """A value as text: JSON of maps and lists, bytes that are no text as hexadecimal digits."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return value.hex()
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    if isinstance(value, float) and not isfinite(value):
-        return str(value)
-    return to_json(_told(value)).decode()
-
-
-def _told(value: Any) -> Any:
-    """The same with texts where JSON has no form."""
-    if isinstance(value, Mapping):
-        return {name: _told(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_told(each) for each in value]
-    return as_text(value) if isinstance(value, bytes | datetime) else value
 
 
 def _property_text(value: Any) -> str:
@@ -168,4 +143,4 @@ def _formed(body: Any, sections: Sections, shape: Shape) -> object:
         raise ValueError(msg)
     if isinstance(body, bytes | str):
         return shape.value(body if isinstance(body, bytes) else body.encode())
-    return body if shape.form == "json" else shape.value(to_json(_told(body)))
+    return body if shape.form == "json" else shape.value(to_json(for_json(body)))

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS, tls_problems
+from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
 from rocketconnect_sdk.writes import TEMPLATE_FIX, template_problem
@@ -64,18 +64,6 @@ BROKER = (
     REQUEST_TIMEOUT,
 )
 """The options of a broker, and of who we are there."""
-
-
-def broker_problems(config: Config) -> Iterable[Problem]:
-    """What of these options does not go together. Connects to nothing."""
-    if bool(config["user"]) != bool(config["password"]):
-        missing, given = ("user", "password") if config["password"] else ("password", "user")
-        yield Problem(missing, "", f"is missing, and `{given}` is given", f"Set it, or remove `{given}`.")
-    yield from tls_problems(config)
-    if config["url"].startswith("amqp:"):
-        for key in ("ssl.ca.location", "ssl.certificate.location"):
-            if config[key]:
-                yield Problem(key, config[key], "means nothing without TLS", "Write amqps:// in `url`, or remove it.")
 
 
 @preflight(refused=("user", "Correct `user` and `password`, or the certificate."))

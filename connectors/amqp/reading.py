@@ -5,12 +5,13 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from connectors.amqp.dialects import Dialect
-from connectors.amqp.options import TOPIC, broker_answers, broker_problems, names_problem, place_of
+from connectors.amqp.options import TOPIC, broker_answers, names_problem, place_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.queues import QueueSource, Share, Subscription
+from rocketconnect_sdk.queues.brokers import broker_problems
 from rocketconnect_sdk.queues.values import VALUES
 
 if TYPE_CHECKING:

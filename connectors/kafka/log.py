@@ -8,11 +8,11 @@ from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCol
 from confluent_kafka.admin import OffsetSpec
 
 from connectors.kafka.client import Client, admin_of, check_brokers, consumer_of, made_of, results
-from rocketconnect_sdk.changes.topics import named, shared_topic
 from rocketconnect_sdk.configuration.patterns import compiled
-from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.partitions import Bounds, Entries, Log, LogPartition, OutOfRange
+from rocketconnect_sdk.partitions.topics import topics_of
 from rocketconnect_sdk.record import Offset
 
 _FIRST_SECONDS = 0.1
@@ -109,7 +109,7 @@ class KafkaLog(Log):
             if name in self._names:
                 msg = f"{self._admin.place}: the topic {name} is not there. Create it, or correct kafka.topics"
                 raise SystemAway(msg)
-        self._topics = topics_of(self._template, found)
+        self._topics = topics_of(self._template, "topic", found)
         self._ids = {name: each.id for name, each in found.items()}
         return [LogPartition(f"{name}/{number}", each.id) for name, each in found.items() for number in each.partitions]
 
@@ -232,21 +232,6 @@ class KafkaLog(Log):
                     raise
                 found[name] = told
         return found
-
-
-def topics_of(template: str, names: Iterable[str]) -> dict[str, str]:
-    """By topic of Kafka where its records go; empty: all to the topic of the configuration.
-
-    Raises:
-        PermanentError: two would share one.
-    """
-    if not template:
-        return {}
-    made = [named(name, template, {"topic": name}) for name in names]
-    if (shared := shared_topic(made)) is not None:
-        msg = f"topic.template: {shared[0]} {shared[1]}. Read one of them with a connector of its own"
-        raise PermanentError(msg)
-    return {each.table: each.topic for each in made}
 
 
 def _described(topic: Any) -> Described:

@@ -11,6 +11,7 @@ from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.partitions import READING, Log, PartitionSource
+from rocketconnect_sdk.partitions.topics import topics_of
 
 _RIGHTS = "Give the user Read and Describe: kafka-acls --add --allow-principal User:{user} --operation Read --topic {topic}"
 
@@ -80,7 +81,7 @@ def _cluster_problems(config: Config) -> Iterable[Problem]:
         return
     from confluent_kafka import KafkaError
 
-    from connectors.kafka.log import KafkaLog, topics_of
+    from connectors.kafka.log import KafkaLog
 
     with closing(KafkaLog(config, CHECK_SECONDS)) as log:
         found, wrong = log.described()
@@ -100,6 +101,6 @@ def _cluster_problems(config: Config) -> Iterable[Problem]:
         fix = "Correct it, or wait: topics are found when they come."
         yield Problem("kafka.topics.pattern", config["kafka.topics.pattern"], reason, fix, is_warning=True)
     try:
-        topics_of(config["topic.template"], found)
+        topics_of(config["topic.template"], "topic", found)
     except PermanentError as error:
         yield Problem("topic.template", config["topic.template"], str(error), "Leave one of them out.")

@@ -1,11 +1,10 @@
 """What a message of RabbitMQ becomes. Pure."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any
 
-from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.queues import Received
+from rocketconnect_sdk.queues.texts import as_text
 from rocketconnect_sdk.queues.values import rejected, too_large
 
 _PROPERTIES = (
@@ -60,28 +59,6 @@ def headers_of(queue: str, method: Any, properties: Any) -> dict[str, str]:
         if (value := getattr(properties, name)) is not None:
             found[f"{_PREFIX}{name.replace('_', '.')}"] = as_text(value)
     return found
-
-
-def as_text(value: object) -> str:
-    """A value of a header as text: JSON of tables and lists, bytes that are no text as hexadecimal digits."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return value.hex()
-    if isinstance(value, datetime):
-        return value.isoformat().replace("+00:00", "Z")
-    return to_json(_plain(value)).decode()
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {as_text(name): _plain(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    return as_text(value) if isinstance(value, bytes | datetime) else value
 
 
 def received(

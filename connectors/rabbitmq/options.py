@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
-from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS
-from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.options import Kind, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
 
 CHECK_SECONDS = 5.0
@@ -74,20 +73,6 @@ SERVER = (
     REQUEST_TIMEOUT,
 )
 """The options of a server, and of who we are there."""
-
-
-def server_problems(config: Config) -> Iterable[Problem]:
-    """What of these options does not go together. Connects to nothing."""
-    if bool(config["user"]) != bool(config["password"]):
-        missing, given = ("user", "password") if config["password"] else ("password", "user")
-        yield Problem(missing, "", f"is missing, and `{given}` is given", f"Set it, or remove `{given}`.")
-    if config["ssl.key.location"] and not config["ssl.certificate.location"]:
-        fix = "Set ssl.certificate.location, or remove it."
-        yield Problem("ssl.key.location", config["ssl.key.location"], "is a key without a certificate", fix)
-    if config["url"].startswith("amqp:"):
-        for key in ("ssl.ca.location", "ssl.certificate.location"):
-            if config[key]:
-                yield Problem(key, config[key], "means nothing without TLS", "Write amqps:// in `url`, or remove it.")
 
 
 def pairs_problem(pairs: Iterable[str]) -> str | None:

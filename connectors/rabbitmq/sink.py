@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from connectors.rabbitmq.options import EXCHANGE, HEADER, SERVER, TEXTS, pairs_problem, server_problems
+from connectors.rabbitmq.options import EXCHANGE, HEADER, SERVER, TEXTS, pairs_problem
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
+from rocketconnect_sdk.queues.brokers import broker_problems
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
     FORM,
@@ -89,7 +90,7 @@ class RabbitmqSink(WriteSink):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See WriteSink."""
-        return run_checks(config, server_problems, _sense_problems, _exchange_problems)
+        return run_checks(config, broker_problems, _sense_problems, _exchange_problems)
 
     def addressing(self, config: Config) -> Addressing:
         """See WriteSink. A target is a routing key; one that is empty is none."""

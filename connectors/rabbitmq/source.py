@@ -12,7 +12,6 @@ from connectors.rabbitmq.options import (
     SERVER,
     arguments_of,
     pairs_problem,
-    server_problems,
 )
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
@@ -20,6 +19,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.queues import PREFETCH, QueueSource, Share, Subscription
+from rocketconnect_sdk.queues.brokers import broker_problems
 from rocketconnect_sdk.queues.values import VALUE_FORMAT
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class RabbitmqSource(QueueSource):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See QueueSource."""
-        return run_checks(config, server_problems, _declare_problems, _queue_problems)
+        return run_checks(config, broker_problems, _declare_problems, _queue_problems)
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """Its queues. See Source."""

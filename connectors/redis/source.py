@@ -13,6 +13,7 @@ from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.partitions import READING, Log, PartitionSource
 from rocketconnect_sdk.partitions.decoding import rejected
+from rocketconnect_sdk.partitions.topics import topics_of
 from rocketconnect_sdk.record import SourceBatch
 
 if TYPE_CHECKING:
@@ -110,7 +111,6 @@ def _option_problems(config: Config) -> Iterable[Problem]:
 
 @preflight()
 def _server_problems(config: Config) -> Iterable[Problem]:
-    from connectors.redis.streams import topics_of
 
     with closing(_log(config, TaskContext(), CHECK_SECONDS)) as log:
         if log.is_cluster():
@@ -126,6 +126,6 @@ def _server_problems(config: Config) -> Iterable[Problem]:
                 yield Problem("streams", name, f"holds a {kind}, and no stream", "Leave it out.")
         if all(kind in ("stream", "none") for kind in types.values()):
             found = log.streams()
-            topics_of(config["topic.template"], found)
+            topics_of(config["topic.template"], "stream", found)
             for name in found[:1]:
                 log.try_reading(name)

@@ -16,11 +16,11 @@ from redis.exceptions import RedisError, ResponseError
 
 from connectors.redis.client import own_errors
 from connectors.redis.entries import EntryForm, Info, last_id, name_of, next_id, own_key
-from rocketconnect_sdk.changes.topics import named, shared_topic
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.partitions import GONE, Bounds, Entries, Log, LogPartition, OutOfRange, text_of
+from rocketconnect_sdk.partitions.topics import topics_of
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.resume import JSON
 from rocketconnect_sdk.wording.counts import counted
@@ -106,7 +106,7 @@ class StreamLog(Log):
     def partitions(self) -> Sequence[LogPartition]:
         """See Log."""
         names = self.streams()
-        self._topics = topics_of(self._template, names)
+        self._topics = topics_of(self._template, "stream", names)
         return [LogPartition(name) for name in names]
 
     def bounds(self, names: Iterable[str]) -> Mapping[str, Bounds]:
@@ -257,18 +257,3 @@ class StreamLog(Log):
         """At its end everything that was ever added was read, or deleted between what is there."""
         if gone := info.added - self._counts.get(name, info.added):
             self._context.log.warning("%s: %s deleted (XDEL) before they were read", name, counted(gone, "entry", "was", "were"))
-
-
-def topics_of(template: str, names: Iterable[str]) -> dict[str, str]:
-    """By stream where its entries go; empty: all to the topic of the configuration.
-
-    Raises:
-        PermanentError: two would share one.
-    """
-    if not template:
-        return {}
-    made = [named(name, template, {"stream": name}) for name in names]
-    if (shared := shared_topic(made)) is not None:
-        msg = f"topic.template: {shared[0]} {shared[1]}. Read one of them with a connector of its own"
-        raise PermanentError(msg)
-    return {each.table: each.topic for each in made}

@@ -12,10 +12,10 @@ from connectors.rocketmq.client import client_of, place_of, prove, told
 from connectors.rocketmq.identity import Found, Known
 from connectors.rocketmq.reading import Reader
 from connectors.rocketmq.selection import Selection
-from rocketconnect_sdk.changes.topics import Named, named, shared_topic
-from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.partitions import GONE, Bounds, Entries, Log, LogPartition, OutOfRange
+from rocketconnect_sdk.partitions.topics import topics_of
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.resume import JSON
 from rocketmq_remoting import MessageQueue, PullStream, QueueGap, TagFilter, TopicNotFound
@@ -68,7 +68,7 @@ class RocketmqLog(Log):
         if missing := [name for name in self._selection.names if name not in topics]:
             msg = f"{self._place}: the topic {missing[0]} is not there. Create it, start its broker, or correct `topics`"
             raise SystemAway(msg)
-        self._topics = topics_of(self._template, topics)
+        self._topics = topics_of(self._template, "topic", topics)
         self._queues = {partition_of(queue): queue for queues in topics.values() for queue in queues}
         return [LogPartition(name) for name in self._queues]
 
@@ -293,18 +293,3 @@ class RocketmqLog(Log):
 def partition_of(queue: MessageQueue) -> str:
     """The name of a queue as a partition."""
     return f"{queue.topic}/{queue.broker}/{queue.queue_id}"
-
-
-def topics_of(template: str, names: Iterable[str]) -> dict[str, str]:
-    """By topic of the other cluster where its messages go; empty: all to the topic of the configuration.
-
-    Raises:
-        PermanentError: two would share one.
-    """
-    if not template:
-        return {}
-    made: list[Named] = [named(name, template, {"topic": name}) for name in names]
-    if (shared := shared_topic(made)) is not None:
-        msg = f"topic.template: {shared[0]} {shared[1]}. Read one of them with a connector of its own"
-        raise PermanentError(msg)
-    return {each.table: each.topic for each in made}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.http.options import REQUEST_TIMEOUT
+from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.permissions.roots import Access
 
@@ -101,9 +101,7 @@ def cluster_problems(config: Config) -> Iterable[Problem]:
     for key in ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.server.name"):
         if config[key] and not config["tls"]:
             yield Problem(key, config[key], "means nothing without TLS", "Set tls=true, or remove it.")
-    if config["ssl.key.location"] and not config["ssl.certificate.location"]:
-        fix = "Set ssl.certificate.location, or remove it."
-        yield Problem("ssl.key.location", config["ssl.key.location"], "is a key without a certificate", fix)
+    yield from tls_problems(config)
     if config["source.cluster"] == config["target.cluster"]:
         why = "is the name of source.cluster, too, so every message would be taken for one that was there already"
         yield Problem("target.cluster", config["target.cluster"], why, "Give each cluster a name of its own.")

@@ -14,6 +14,7 @@ from rocketconnect_sdk.errors import ConfigError, PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.partitions import STARTING, Log, PartitionSource
+from rocketconnect_sdk.partitions.topics import topics_of
 
 _NAMED = ("topics", "topics.pattern", "src.topictags")
 _STARTS = {
@@ -140,7 +141,7 @@ def converter_problems(config: Config) -> Iterable[Problem]:
 def _cluster_problems(config: Config) -> Iterable[Problem]:
     if list(cluster_problems(config)) or list(_topic_problems(config)):
         return
-    from connectors.rocketmq.log import RocketmqLog, topics_of
+    from connectors.rocketmq.log import RocketmqLog
 
     with closing(RocketmqLog(config, min(CHECK_SECONDS, config["request.timeout"]))) as log:
         log.ping()
@@ -156,6 +157,6 @@ def _cluster_problems(config: Config) -> Iterable[Problem]:
         fix = "Correct it, or wait: topics are found when they come."
         yield Problem("topics.pattern", config["topics.pattern"], reason, fix, is_warning=True)
     try:
-        topics_of(config["topic.template"], found)
+        topics_of(config["topic.template"], "topic", found)
     except PermanentError as error:
         yield Problem("topic.template", config["topic.template"], str(error), "Leave one of them out.")
