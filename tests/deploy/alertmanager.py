@@ -65,7 +65,7 @@ def alertmanager(folder: Path, receiver: str) -> Iterator[Alertmanager]:
     with (folder / "alertmanager.log").open("wb") as log, subprocess.Popen(tethered(command), stdout=log, stderr=log) as process:
         made = Alertmanager(f"127.0.0.1:{port}")
         try:
-            wait_until(lambda: process.poll() is not None or _answers(made), 60)
+            wait_until(lambda: process.poll() is not None or _answers(made), 180)
             assert process.poll() is None, (folder / "alertmanager.log").read_text()
             yield made
         finally:

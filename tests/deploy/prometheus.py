@@ -88,7 +88,7 @@ def prometheus(folder: Path, targets: Mapping[str, str], alertmanager: str = "")
     with (folder / "log").open("wb") as log, subprocess.Popen(tethered(command), stdout=log, stderr=log) as process:
         made = Prometheus(f"http://127.0.0.1:{port}")
         try:
-            wait_until(lambda: process.poll() is not None or _answers(made), 60)
+            wait_until(lambda: process.poll() is not None or _answers(made), 180)
             assert process.poll() is None, (folder / "log").read_text()
             yield made
         finally:

@@ -99,13 +99,13 @@ def test_an_alert_arrives_with_its_runbook_and_when_it_is_over_and_what_follows_
         alertmanager(tmp_path, f"http://127.0.0.1:{port}") as alerting,
         prometheus(tmp_path / "prometheus", {"exporter": f"127.0.0.1:{port}"}, alerting.address),
     ):
-        wait_until(lambda: told("/on-call", "RocketConnectPositionAway"), 60)
+        wait_until(lambda: told("/on-call", "RocketConnectPositionAway"), 180)
         shown['rocketconnect_task_state{connector="customers",task="0",state="WAITING"}'] = 1
-        wait_until(lambda: alerting.inhibited() == {"RocketConnectTaskWaiting"}, 60)
+        wait_until(lambda: alerting.inhibited() == {"RocketConnectTaskWaiting"}, 180)
         shown[failed] = 1
-        wait_until(lambda: told("/on-call", "RocketConnectTaskFailed") and told("/team", "RocketConnectTaskFailed"), 60)
+        wait_until(lambda: told("/on-call", "RocketConnectTaskFailed") and told("/team", "RocketConnectTaskFailed"), 180)
         shown[failed] = 0
-        wait_until(lambda: told("/on-call", "RocketConnectTaskFailed", "resolved"), 60)
+        wait_until(lambda: told("/on-call", "RocketConnectTaskFailed", "resolved"), 180)
     assert {each["labels"]["alertname"] for _, _, each in arrived} == {"RocketConnectPositionAway", "RocketConnectTaskFailed"}
     _, by, first = next(each for each in arrived if each[2]["labels"].get("connector") == "orders" and each[0] == "/on-call")
     assert first["annotations"]["runbook"] == "docs/operations.md#rocketconnecttaskfailed"

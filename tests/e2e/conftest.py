@@ -79,7 +79,7 @@ def _guarded(folder: Path) -> Instance:
             )
         return False
 
-    wait_until(joined, 120)
+    wait_until(joined, 180)
     pids = {f"executor-{number}": made.fleet.processes[name].pid for number, name in ((1, "executor"), (2, "executor-2"))}
     return Instance({"rest": made.fleet.rest, "nameServer": name_server, "pids": pids}, api, folder, is_guarded=True)
 

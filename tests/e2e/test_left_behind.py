@@ -65,7 +65,7 @@ def test_a_clean_stop_leaves_no_file_process_or_socket(tmp_path: Path) -> None:
                 for name, config in (("left-out", {**sink, "value.converter": "arrow"}), ("left-in", lines)):
                     api.request("POST", "/v1/connectors", body={"name": name, "config": config})
                 for name in ("left-in", "left-out"):
-                    wait_for(api, name, ("IDLE",), 120)
+                    wait_for(api, name, ("IDLE",), 180)
             below = psutil.Process(process.pid).children(recursive=True)
             ports = {
                 each.laddr.port

@@ -61,11 +61,11 @@ class Pipeline:
     def stop(self, *names: str) -> None:
         for name in names:
             assert self.rc("connector", "stop", name)[0] == 0
-            wait_for(self.instance.api, name, ("STOPPED",), 60)
+            wait_for(self.instance.api, name, ("STOPPED",), 180)
 
     def resume(self, name: str) -> None:
         assert self.rc("connector", "resume", name)[0] == 0
-        wait_for(self.instance.api, name, ("RUNNING", "IDLE"), 90)
+        wait_for(self.instance.api, name, ("RUNNING", "IDLE"), 180)
 
     def positions(self, name: str) -> dict[str, str]:
         code, out, _ = self.rc("position", "get", name, "-o", "json")

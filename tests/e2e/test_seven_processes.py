@@ -30,7 +30,7 @@ def fleet(tmp_path: Path, rocketmq: Any) -> Iterator[Fleet]:
 @contextmanager
 def ready(fleet: Fleet) -> Iterator[Api]:
     with Api(fleet.rest) as api:
-        wait_until(lambda: answers(api) and bool(list(api.pages("/v1/plugins", "plugins"))), 90)
+        wait_until(lambda: answers(api) and bool(list(api.pages("/v1/plugins", "plugins"))), 180)
         yield api
 
 
@@ -43,7 +43,7 @@ def answers(api: Api) -> bool:
 
 def runs(api: Api, name: str) -> bool:
     try:
-        wait_for(api, name, ("RUNNING", "IDLE"), 90)
+        wait_for(api, name, ("RUNNING", "IDLE"), 180)
     except ApiError as error:
         # On a busy machine a service may not answer in time.
         if error.exit_code is not Exit.UNAVAILABLE:
@@ -82,7 +82,7 @@ def test_every_service_killed_in_turn_loses_and_doubles_nothing(fleet: Fleet, tm
         config = {"connector.class": "file_source", "topic": "seven", "filename": str(source), "max.rate.records": str(RATE)}
         api.request("POST", "/v1/connectors", body={"name": "source", "config": config})
         for name in ("spark", "native", "source"):
-            wait_until(lambda name=name: runs(api, name), 90)  # type: ignore[misc]
+            wait_until(lambda name=name: runs(api, name), 180)  # type: ignore[misc]
     killed = []
     for kind in topology.SERVICES:
         begin = len(lines_of(native))
@@ -94,7 +94,7 @@ def test_every_service_killed_in_turn_loses_and_doubles_nothing(fleet: Fleet, tm
         time.sleep(0.5)
         fleet.start(kind)
         killed.append(kind)
-        wait_until(lambda begin=begin: len(lines_of(native)) > begin, 60)  # type: ignore[misc]
+        wait_until(lambda begin=begin: len(lines_of(native)) > begin, 180)  # type: ignore[misc]
     assert set(killed) == set(topology.SERVICES)
     wait_until(lambda: all(len(lines_of(target)) >= len(wanted) for target in (native, through_spark)), 300)
     time.sleep(2)  # a late double would show
@@ -107,4 +107,4 @@ def test_every_service_killed_in_turn_loses_and_doubles_nothing(fleet: Fleet, tm
     codes = fleet.stop()
     assert codes == dict.fromkeys(topology.SERVICES, 0)
     assert children
-    wait_until(lambda: not any(map(lives, children)), 20)
+    wait_until(lambda: not any(map(lives, children)), 180)

@@ -83,7 +83,7 @@ def alive(process: psutil.Process) -> bool:
     return not ended(process)
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 60) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 180.0) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "did not come true in time"
@@ -135,7 +135,7 @@ def test_stop_kill_and_restart_on_the_same_directory(tmp_path: Path, start: Star
     with Api(third.ready()["rest"]) as api:
         wait_until(lambda: target.read_text() == "one\ntwo\nthree\nfour\n")
         for name in ("in", "out"):
-            wait_for(api, name, ("RUNNING", "IDLE"), 30)
+            wait_for(api, name, ("RUNNING", "IDLE"), 180)
         out = api.request("DELETE", "/v1/connectors/out")["connector"]
         made = api.request("POST", "/v1/connectors", body={"name": "out", "config": sink, "wantedState": "WANTED_STATE_STOPPED"})
         (warning,) = made["warnings"]
@@ -206,7 +206,7 @@ def test_the_java_of_its_own_rocketmq_is_watched(tmp_path: Path, start: Start) -
         return found
 
     (heaps, garbage) = (each.expr for each in queries() if "rocketmq-java" in each.expr)
-    wait_until(lambda: len(ask(heaps)) == len(ask(garbage)) == 2, 90)
+    wait_until(lambda: len(ask(heaps)) == len(ask(garbage)) == 2, 180)
     assert {each["metric"]["process"] for each in ask(heaps) if 0 < float(each["value"][1]) < 1} == {"name-server", "broker"}
     assert up.end(signal.SIGINT)[:2] == (0, [])
 

@@ -87,7 +87,7 @@ def test_rows_that_a_sink_has_not_come_to_are_waited_for_and_not_called_missing(
         assert time.monotonic() < deadline, instance.api.request("GET", "/v1/connectors/slow-copy/state")
         time.sleep(0.1)
     # With its positions, which it could not store while somebody else writes.
-    wait_for(instance.api, "slow-copy", ("IDLE",), 60)
+    wait_for(instance.api, "slow-copy", ("IDLE",), 180)
     words = [COMMAND, "verify", "slow", "--wait", "0.5", "--url", instance.url]
     with closing(sqlite3.connect(copy, timeout=60, isolation_level=None)) as lock:
         lock.execute("BEGIN IMMEDIATE")

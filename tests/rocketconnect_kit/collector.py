@@ -32,7 +32,7 @@ class Collector(rpc.TraceServiceServicer):
             self._arrived.notify_all()
         return pb.ExportTraceServiceResponse()
 
-    def wait_for(self, *names: str, seconds: float = 60) -> dict[str, Span]:
+    def wait_for(self, *names: str, seconds: float = 180.0) -> dict[str, Span]:
         """The last span of each of these names, when there is one."""
         with self._arrived:
             assert self._arrived.wait_for(lambda: set(names) <= {span.name for span in self.spans}, seconds), [

@@ -34,12 +34,12 @@ def test_a_real_collector_takes_calls_and_what_other_processes_told(tmp_path: Pa
     with log.open("wb") as out:
         collector = subprocess.Popen(tethered(["otelcol", "--config", str(tmp_path / "config.yaml")]), stdout=out, stderr=out)
     try:
-        wait_until(lambda: "Everything is ready" in log.read_text() or collector.poll() is not None, 60)
+        wait_until(lambda: "Everything is ready" in log.read_text() or collector.poll() is not None, 180)
         assert collector.poll() is None, log.read_text()
         told = {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}", "OTEL_EXPORTER_OTLP_PROTOCOL": protocol}
         ended = run(SENDS, **told)
         assert ended.returncode == 0, ended.stderr
-        wait_until(lambda: all(f": {name}\n" in log.read_text() for name in ("a call", "send t", "read c")), 60)
+        wait_until(lambda: all(f": {name}\n" in log.read_text() for name in ("a call", "send t", "read c")), 180)
         text = log.read_text()
     finally:
         collector.kill()

@@ -182,17 +182,17 @@ def test_a_password_is_in_no_answer_no_log_no_store_no_metric_no_letter_no_proce
         ):
             api.request("POST", "/v1/connectors", body={"name": name, "config": config})
         for name in ("good", "letters", "kept"):
-            wait_for(api, name, ("IDLE",), 120)
+            wait_for(api, name, ("IDLE",), 180)
         (dead,) = client.queues("canary-dead")
         deadline = time.monotonic() + 120
         while client.max_offset(dead) < 2 * 3:
             assert time.monotonic() < deadline, "no letters came"
             time.sleep(0.1)
         # What was right when it was checked is wrong when the task starts.
-        wait_for(api, "wrong", ("IDLE",), 120)
+        wait_for(api, "wrong", ("IDLE",), 180)
         secrets.write_text(f"right={RIGHT}\nwrong={WRONG}\n")
         api.request("POST", "/v1/connectors/wrong:restart", body={})
-        wait_for(api, "wrong", ("FAILED", "WAITING"), 120)
+        wait_for(api, "wrong", ("FAILED", "WAITING"), 180)
         places = dict([*answers(ready), *said(ready), *processes()])
         places["answer to a literal"] = httpx.post(
             f"{ready['rest']}/v1/connectors:validate", json={"name": "x", "config": sink("right", WRONG)}, timeout=60

@@ -122,8 +122,8 @@ def test_a_worker_gets_at_no_task_of_another_one(guarded: Guarded, tmp_path: Pat
     def refused(name: str, method: str, request: Any) -> str:
         return guarded.refused("position", name, PositionServiceStub, method, request)
 
-    wait_until(created, 90)
-    wait_until(all_read, 90)
+    wait_until(created, 180)
+    wait_until(all_read, 180)
     before, task = positions(), held(guarded)
     assert task.worker_id == OWN
 
@@ -150,7 +150,7 @@ def test_a_worker_gets_at_no_task_of_another_one(guarded: Guarded, tmp_path: Pat
     assert positions() == before
     with source.open("a") as file:
         file.write("one more\n")
-    wait_until(all_read, 90)
+    wait_until(all_read, 180)
 
 
 def test_who_may_only_read_sees_messages_and_has_no_secret_used_and_nobody_connected_to(guarded: Guarded, rocketmq: Any) -> None:
@@ -169,7 +169,7 @@ def test_who_may_only_read_sees_messages_and_has_no_secret_used_and_nobody_conne
         with guarded.api(name) as api:
             return json.dumps(api.request("POST", "/v1/topics/looked-at:peek", body={"config": named}))
 
-    wait_until(lambda: joined(guarded), 90)
+    wait_until(lambda: joined(guarded), 180)
     with Client(rocketmq.name_server) as client:
         client.create_topic("looked-at", queues=1)
         # As converters with a registry read it: schema 1.
@@ -200,7 +200,7 @@ def test_who_may_only_read_sees_messages_and_has_no_secret_used_and_nobody_conne
 def test_dead_letters_are_replayed_and_no_worker_orders_a_replay_or_ends_what_it_does_not_run(
     guarded: Guarded, rocketmq: Any, tmp_path: Path
 ) -> None:
-    wait_until(lambda: joined(guarded), 90)
+    wait_until(lambda: joined(guarded), 180)
     with Client(rocketmq.name_server) as client:
         read, dead = f"replayed-{time.time_ns()}", f"replayed-{time.time_ns()}-dlq"
         for name in (read, dead):
@@ -218,7 +218,7 @@ def test_dead_letters_are_replayed_and_no_worker_orders_a_replay_or_ends_what_it
             body = {"name": "replayed", "config": options}
             uid = api.request("POST", "/v1/connectors", body=body)["connector"]["uid"]
         client.send(client.queues(read)[0], Message(b"? no json"))
-        wait_until(lambda: client.max_offset(client.queues(dead)[0]) == 1, 90)
+        wait_until(lambda: client.max_offset(client.queues(dead)[0]) == 1, 180)
     at = ["--token-file", str(guarded.folder / "alice.token"), "dlq"]
     replayed = said(*at, "replay", "replayed", "--all", "-o", "json", "--url", guarded.fleet.rest)
     assert json.loads(replayed)["sent"] == "1"
@@ -228,7 +228,7 @@ def test_dead_letters_are_replayed_and_no_worker_orders_a_replay_or_ends_what_it
             return {each["name"] for each in api.pages("/v1/connectors", "connectors")}
 
     # Who ran it has ended it.
-    wait_until(lambda: not any("-replay-" in name for name in names()), 90)
+    wait_until(lambda: not any("-replay-" in name for name in names()), 180)
     there = names()
     order = deadletter.ReplayDeadLettersRequest(connector="replayed", all=True, request_id="x")
     create = config.CreateReplayRequest(order=order, letters=["broker-a:0:0-1"], ends=["broker-a:0:0-1"])
@@ -260,7 +260,7 @@ def test_an_executor_that_prints_all_that_it_is_sent_owns_nothing(guarded: Guard
 
     (tmp_path / "in.txt").write_text("x")
     options = {"connector.class": "file_source", "topic": "printed", "filename": str(tmp_path / "in.txt")}
-    wait_until(lambda: joined(guarded), 90)
+    wait_until(lambda: joined(guarded), 180)
     by_alice("POST", "/v1/connectors", name="printed", config=options)
     # The gateway asks the executor first that answered last: one that has just begun knows of none.
     guarded.fleet.kill("gateway")
@@ -280,12 +280,12 @@ def test_an_executor_that_prints_all_that_it_is_sent_owns_nothing(guarded: Guard
 
         alter = position.AlterPositionsRequest(connector="printed", to=record.EDGE_EARLIEST, dry_run=True)
         moves = partial(call, guarded, "position", "alice", PositionServiceStub, "AlterPositions", alter)
-        wait_until(lambda: asked_by("ResolvePositions", moves), 90)
+        wait_until(lambda: asked_by("ResolvePositions", moves), 180)
         reload = partial(call, guarded, "config", "alice", ConfigServiceStub, "ReloadPlugins", config.ReloadPluginsRequest())
-        wait_until(lambda: asked_by("ReloadPlugins", reload), 90)
+        wait_until(lambda: asked_by("ReloadPlugins", reload), 180)
         guarded.fleet.start("gateway")
-        wait_until(lambda: joined(guarded), 90)
-        wait_until(lambda: asked_by("PeekTopic", partial(by_alice, "POST", "/v1/topics/printed:peek")), 90)
+        wait_until(lambda: joined(guarded), 180)
+        wait_until(lambda: asked_by("PeekTopic", partial(by_alice, "POST", "/v1/topics/printed:peek")), 180)
         session = call(guarded, "cluster", "worker-0", ClusterServiceStub, "RegisterWorker", registered).session
         left = cluster.DeregisterWorkerRequest(worker_id="worker-0", session=session)
         call(guarded, "cluster", "worker-0", ClusterServiceStub, "DeregisterWorker", left)
@@ -317,14 +317,14 @@ def test_a_pipeline_runs_between_services_that_ask_and_who_may_not_is_refused(gu
     source, target = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_text("".join(f"{number}\n" for number in range(1000)))
 
-    wait_until(lambda: joined(guarded), 90)
+    wait_until(lambda: joined(guarded), 180)
     with guarded.api("alice") as api:
         for name, options in (
             ("out", {"connector.class": "file_lines", "engine": "native", "topics": "guarded", "filename": str(target)}),
             ("in", {"connector.class": "file_source", "topic": "guarded", "filename": str(source)}),
         ):
             api.request("POST", "/v1/connectors", body={"name": name, "config": options})
-    wait_until(lambda: target.exists() and target.read_text() == source.read_text(), 90)
+    wait_until(lambda: target.exists() and target.read_text() == source.read_text(), 180)
 
     url = ["--url", guarded.fleet.rest]
     signalled = ["connector", "signal", "in", "x", "-o", "json"]

@@ -79,7 +79,7 @@ def test_what_was_refused_for_now_comes_again(tmp_path: Path) -> None:
     with receiving(value_format="prometheus", token="${env:SECRET}", answer_timeout="1s") as here:
         here.pause()
         with writing(tmp_path, here.port):
-            wait_until(lambda: "server returned HTTP status 503" in (tmp_path / "log").read_text(), 120)
+            wait_until(lambda: "server returned HTTP status 503" in (tmp_path / "log").read_text(), 180)
             here.resume()
-            wait_until(lambda: any(row["metric"] == "up" for _, _, row, _ in here.records), 120)
+            wait_until(lambda: any(row["metric"] == "up" for _, _, row, _ in here.records), 180)
     assert "non-recoverable" not in (tmp_path / "log").read_text()

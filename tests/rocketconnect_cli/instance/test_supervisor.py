@@ -25,7 +25,7 @@ def make(tmp_path: Path, name: str, code: str, *, stage: int = 0, stop_seconds: 
     return Process(name, lambda: tethered(command), os.environ, tmp_path / f"{name}.log", stage, stop_seconds)
 
 
-def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
+def wait_until(true: Callable[[], bool], seconds: float = 180.0) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline, "did not come true in time"

@@ -85,7 +85,7 @@ class Replica:
         self.told.append(leads)
 
 
-async def wait_until(true: Callable[[], bool], seconds: float = 60) -> float:
+async def wait_until(true: Callable[[], bool], seconds: float = 180.0) -> float:
     """Return after how many seconds it came true."""
     began = time.monotonic()
     async with asyncio.timeout(seconds):

@@ -50,7 +50,7 @@ def test_plans_signals_secrets_drains_and_cleanups_work_as_nobody_was_asked(guar
         return len(out.read_text().splitlines()) if out.exists() else 0
 
     with guarded.api("alice") as api:
-        wait_until(lambda: offers(api), 120)
+        wait_until(lambda: offers(api), 180)
         told("secret", "set", "db", given="s3cr3t-value\n")
         options = {
             "connector.class": "monitorable_source",
@@ -64,29 +64,29 @@ def test_plans_signals_secrets_drains_and_cleanups_work_as_nobody_was_asked(guar
         sink = {"connector.class": "file_lines", "engine": "native", "topics": topic, "filename": str(out)}
         for name, config in (("lines", sink), ("numbers", options)):
             api.request("POST", "/v1/connectors", body={"name": name, "config": config})
-        wait_until(lambda: lines() == 20, 120)
-        wait_until(lambda: holders(api) == WORKERS, 60)
+        wait_until(lambda: lines() == 20, 180)
+        wait_until(lambda: holders(api) == WORKERS, 180)
 
         # Whichever executor runs a task.
         answers = told("connector", "signal", "numbers", "more", "records=5")["answers"]
         assert [each["text"] for each in answers] == ["more: 15 records"] * 2
-        wait_until(lambda: lines() == 30, 60)
+        wait_until(lambda: lines() == 30, 180)
 
         # A task asks for another plan.
         shares.write_text("3")
-        wait_until(lambda: lines() == 40, 60)
+        wait_until(lambda: lines() == 40, 180)
 
         told("worker", "drain", "worker-2")
         assert holders(api) == {"worker-1"}
         told("worker", "undrain", "worker-2")
-        wait_until(lambda: holders(api) == WORKERS, 60)
+        wait_until(lambda: holders(api) == WORKERS, 180)
         assert set(told("plugins", "reload")["workers"]) == WORKERS
 
         told("connector", "stop", "numbers")
-        wait_for(api, "numbers", ("STOPPED",), 60)
+        wait_for(api, "numbers", ("STOPPED",), 180)
         told("position", "reset", "numbers")
         told("connector", "delete", "numbers", "--yes")
-        wait_until(cleaned.exists, 60)
+        wait_until(cleaned.exists, 180)
         told("connector", "delete", "lines", "--yes")
     logs = "".join(path.read_text(errors="replace") for path in guarded.folder.glob("*.log"))
     assert "NOT_ALLOWED" not in logs

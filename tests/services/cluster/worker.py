@@ -120,7 +120,7 @@ class PaperWorker:
         await self._cluster.ReportPlan(request, timeout=2)
 
 
-async def until(check: Callable[[], Awaitable[None]], seconds: float = 20.0) -> None:
+async def until(check: Callable[[], Awaitable[None]], seconds: float = 180.0) -> None:
     """Wait until an asynchronous check returns instead of asserting."""
     end = time.monotonic() + seconds
     while True:

@@ -131,7 +131,7 @@ class Plane(
         report = self.reports.get((uid, task))
         return "" if report is None else report.trace
 
-    def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
+    def wait_for(self, condition: Callable[[], object], seconds: float = 180.0) -> None:
         deadline = time.monotonic() + seconds
         with self._changed:
             while not condition():

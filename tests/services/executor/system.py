@@ -115,7 +115,7 @@ class System:
     def host_of(self, worker: str, task: str) -> int:
         return next((int(host.pid) for host in self.hosts(worker) if task in host.tasks), 0)
 
-    def until(self, condition: Callable[[], object], seconds: float = 60) -> None:
+    def until(self, condition: Callable[[], object], seconds: float = 180.0) -> None:
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, f"waited {seconds} s\n{self.said()}"

@@ -208,7 +208,7 @@ def test_writers_in_spark_workers_keep_the_version_of_their_task(system: System,
     system.start("worker-1")
     topic = numbers(system, "signed")
     system.create("out", connector_class="weather_sink", topics=topic, filename=str(out), engine="spark")
-    system.until(lambda: len(lines(out)) > 20, seconds=120)
+    system.until(lambda: len(lines(out)) > 20, seconds=180)
     environment.install("2.0")
     reload(system)
     driver = psutil.Process(system.host_of("worker-1", "out/0"))
@@ -216,8 +216,8 @@ def test_writers_in_spark_workers_keep_the_version_of_their_task(system: System,
         # Spark makes others, which load what they need: as it does by itself when one was idle for a minute.
         worker.kill()
     seen = len(lines(out))
-    system.until(lambda: len(lines(out)) > seen + 100, seconds=120)
+    system.until(lambda: len(lines(out)) > seen + 100, seconds=180)
     assert not any("staged 2.0" in line for line in lines(out))
     assert system.host_of("worker-1", "out/0") == driver.pid
     restart(system, "out")
-    system.until(lambda: last(out).endswith("staged 2.0 committed 2.0"), seconds=120)
+    system.until(lambda: last(out).endswith("staged 2.0 committed 2.0"), seconds=180)

@@ -43,7 +43,7 @@ def test_sinks_on_spark_write_each_window_once_though_their_driver_is_killed_bet
         client.send_batch(queue, [Message(body) for body in bodies], 10)
 
     def are_written(count: int) -> None:
-        system.until(lambda: all(len(lines(out)) >= count for out in outs.values()), seconds=120)
+        system.until(lambda: all(len(lines(out)) >= count for out in outs.values()), seconds=180)
         assert all([json.loads(line) for line in lines(out)] == windows(count) for out in outs.values())
 
     system.start("worker-1", spark_warm="true")

@@ -206,7 +206,7 @@ def test_nothing_is_cleaned_up_as_long_as_a_task_may_still_run(system: System, t
     system.processes["worker-1"].send_signal(signal.SIGSTOP)
     system.config.DeleteConnector(config.DeleteConnectorRequest(name="numbers"), timeout=60)
     stopped = time.time()
-    system.until(lambda: len(lines(cleaned)) == 1, seconds=120)
+    system.until(lambda: len(lines(cleaned)) == 1, seconds=180)
     # Its lease of 5 s was renewed within the last second before, and the deadline of a send is 2 s.
     assert float(lines(cleaned)[0]) - stopped > 5
     system.kill("worker-1")
@@ -218,7 +218,7 @@ def pipeline(system: System, out: Path, name: str, **options: str) -> None:
     limited = {"max_rate_records": "200", "records": "1000000", **options}
     system.create(f"numbers-{name}", connector_class="monitorable_source", topic=topic, **limited)
     system.create(f"lines-{name}", connector_class="file_lines", topics=topic, filename=str(out), engine="native", **options)
-    system.until(lambda: len(lines(out)) > 200, seconds=120)
+    system.until(lambda: len(lines(out)) > 200, seconds=180)
 
 
 def moves_for(seconds: float, out: Path) -> None:
@@ -306,7 +306,7 @@ def test_spark_sinks_of_one_profile_share_a_driver_that_is_started_again_when_it
     outs = {name: tmp_path / f"{name}.txt" for name in ("first", "second")}
     for name, out in outs.items():
         system.create(name, connector_class="file_lines", topics=topic, filename=str(out), engine="spark")
-    system.until(lambda: all(len(lines(out)) > rows / 20 for out in outs.values()), seconds=90)
+    system.until(lambda: all(len(lines(out)) > rows / 20 for out in outs.values()), seconds=180)
     (spark,) = [host for host in system.hosts("worker-1") if host.profile == "spark"]
     assert sorted(spark.tasks) == ["first/0", "second/0"]
     # They are told once a second, and the driver by both.
@@ -317,7 +317,7 @@ def test_spark_sinks_of_one_profile_share_a_driver_that_is_started_again_when_it
     java.kill()
     # On a slow machine all of the first ones may be there by then.
     system.create("more", connector_class="monitorable_source", topic=topic, records=str(rows))
-    system.until(lambda: all(len(lines(out)) == 2 * rows for out in outs.values()), seconds=120)
+    system.until(lambda: all(len(lines(out)) == 2 * rows for out in outs.values()), seconds=180)
     for out in outs.values():
         assert Counter(lines(out)) == Counter(f"part-0 {number}" for number in range(1, rows + 1) for _ in range(2))
     (again,) = [host for host in system.hosts("worker-1") if host.profile == "spark"]

@@ -58,7 +58,7 @@ def jaeger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Cl
         httpx.Client(base_url=f"http://{asked}", timeout=30) as client,
     ):
         try:
-            wait_until(lambda: "Everything is ready" in log.read_text() or process.poll() is not None, 60)
+            wait_until(lambda: "Everything is ready" in log.read_text() or process.poll() is not None, 180)
             assert process.poll() is None, log.read_text()
             yield client
         finally:
@@ -95,7 +95,7 @@ def test_jaeger_shows_the_way_of_a_record_as_one_trace_and_calls_below_who_calle
     def whole() -> list[dict[str, Any]]:
         return [trace for trace in _traces(jaeger, asked) if wanted <= {span["operationName"] for span in trace["spans"]}]
 
-    wait_until(lambda: bool(whole()), 60)
+    wait_until(lambda: bool(whole()), 180)
     trace = whole()[0]
     spans = {span["operationName"]: span for span in trace["spans"]}
     assert _above(spans["read numbers"]) == ""

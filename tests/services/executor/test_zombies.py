@@ -27,7 +27,7 @@ def pipeline(system: System, out: Path, **options: str) -> str:
     topic = f"zombie-{os.getpid()}-{time.time_ns()}"
     system.create("numbers", connector_class="monitorable_source", topic=topic, records="1000000", max_rate_records="300")
     system.create("lines", connector_class="file_lines", topics=topic, filename=str(out), engine="native", **options)
-    system.until(lambda: len(lines(out)) > 300, seconds=120)
+    system.until(lambda: len(lines(out)) > 300, seconds=180)
     return topic
 
 

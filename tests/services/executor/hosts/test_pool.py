@@ -74,7 +74,7 @@ def assigned() -> Assigned:
     return Assigned(Key("uid", 0), "orders", 1, 1, 1, "SOURCE", options, {"share": "0/1", "tasks": "1"})
 
 
-async def until(condition: Callable[[], object], seconds: float = 60) -> None:
+async def until(condition: Callable[[], object], seconds: float = 180.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.02)
@@ -239,7 +239,7 @@ async def test_a_host_in_which_spark_did_not_start_is_replaced(watcher: Watcher,
             pool.renew(boot_seconds() + 600)
             pool.start(run, Assigned(Key("uid", 0), "lines", 1, 1, 1, "SINK", options, {"tasks": "1"}))
             (host,) = pool.describe()
-            await until(lambda run=run: run in watcher.ended or watcher.lost, 120)  # type: ignore[misc]
+            await until(lambda run=run: run in watcher.ended or watcher.lost, 180)  # type: ignore[misc]
             assert "Spark could not be started" in watcher.ended[run].error
             assert "Could not parse Master URL: 'local[many]'" in watcher.ended[run].error
             assert not watcher.ended[run].permanent
@@ -298,7 +298,7 @@ async def test_a_driver_that_nothing_runs_in_makes_room_for_another_and_one_that
         assert [run for run, _ in first.runs] == [1, 3]
         for run in (1, 3):
             pool.direct(run, "fence")
-        await until(lambda: {1, 3} <= set(watcher.ended), 120)
+        await until(lambda: {1, 3} <= set(watcher.ended), 180)
         await until(lambda: [run for host in pool.describe() for run, _ in host.runs] == [2])
         assert pool.describe()[0].pid != first.pid
     finally:

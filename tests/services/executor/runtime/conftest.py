@@ -135,17 +135,17 @@ class RecordingReporter:
             self.spans.append(span)
             self._changed.notify_all()
 
-    def wait_for(self, condition: Callable[[], object], seconds: float = 60.0) -> None:
+    def wait_for(self, condition: Callable[[], object], seconds: float = 180.0) -> None:
         deadline = time.monotonic() + seconds
         with self._changed:
             while not condition():
                 assert time.monotonic() < deadline, f"waited {seconds} s; {self.states[-5:]}, {self.metrics}, {self.logs[-5:]}"
                 self._changed.wait(0.05)
 
-    def wait_for_out(self, records: int, seconds: float = 60.0) -> None:
+    def wait_for_out(self, records: int, seconds: float = 180.0) -> None:
         self.wait_for(lambda: self.metrics.records_out >= records, seconds)
 
-    def wait_for_state(self, state: State, seconds: float = 60.0) -> str:
+    def wait_for_state(self, state: State, seconds: float = 180.0) -> str:
         self.wait_for(lambda: self.states and self.states[-1][0] is state, seconds)
         return self.states[-1][1]
 
@@ -160,11 +160,11 @@ class Running:
     thread: threading.Thread
     outcomes: list[Outcome] = field(default_factory=list)
 
-    def stop(self, seconds: float = 60.0) -> Outcome:
+    def stop(self, seconds: float = 180.0) -> Outcome:
         self.control.stop()
         return self.end(seconds)
 
-    def end(self, seconds: float = 60.0) -> Outcome:
+    def end(self, seconds: float = 180.0) -> Outcome:
         self.thread.join(seconds)
         assert not self.thread.is_alive(), f"still runs: {self.reporter.states[-3:]}"
         return self.outcomes[0]

@@ -65,7 +65,7 @@ def test_a_table_goes_from_csv_to_parquet_by_spark(tasks: Tasks, spark: "SparkSe
     source = tasks.start(Kind.SOURCE, {**source_of(path), "batch.bytes": "200kB"}, task_config={"share": "0/1"})
     config = {"connector.class": "file_sink", "engine": "spark", "format": "parquet", "columns": COLUMNS, "flush.interval": "1s"}
     sink = tasks.start(Kind.SINK, {**config, "filename": str(out), **ARROW}, spark=lambda: spark)
-    sink.reporter.wait_for_out(len(values), 120)
+    sink.reporter.wait_for_out(len(values), 180)
     assert source.stop().clean
     assert sink.stop().clean
     found = [row for file in out.glob("*.parquet") for row in pq.read_table(file).to_pylist()]

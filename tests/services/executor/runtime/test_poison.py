@@ -55,7 +55,7 @@ def run(tasks: Tasks, config: Mapping[str, str], good: int = COUNT - 1) -> tuple
     own = {"connector.class": "file_lines", "engine": "native", "filename": str(file), "batch.records": str(COUNT)}
     tolerant = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": dead}
     sink = tasks.start(Kind.SINK, {**own, **tolerant, **config})
-    sink.reporter.wait_for_out(good, 120)
+    sink.reporter.wait_for_out(good, 180)
     assert sink.stop().clean
     assert sink.reporter.metrics.dead_letters == 1
     return [json.loads(line) for line in file.read_text().splitlines()], *letter(tasks, dead)

@@ -50,7 +50,7 @@ class Receiver:
 
     def wait_for(self, job: str, last: str) -> list[dict[str, Any]]:
         """Until this is the last word on a job."""
-        wait_until(lambda: self.types(job)[-1:] == [last], 60)
+        wait_until(lambda: self.types(job)[-1:] == [last], 180)
         return self.of(job)
 
 

@@ -171,7 +171,7 @@ def test_a_killed_host_leaves_other_tasks_alone(executor: Executor, plane: Plane
 @pytest.mark.slow
 def test_a_task_that_always_ends_its_host_is_in_the_end_released_as_failed(executor: Executor, plane: Plane) -> None:
     plane.assign("a", on_open="exit")
-    plane.wait_for(lambda: plane.releases, seconds=60)
+    plane.wait_for(lambda: plane.releases, seconds=180)
     assert plane.releases[0].failed
     plane.wait_for(lambda: "exit status 7" in plane.trace("a"))
     assert plane.reports["a", 0].restarts == 5

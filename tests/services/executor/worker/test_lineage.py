@@ -128,7 +128,7 @@ def test_an_endpoint_that_is_away_holds_nobody_up_what_finds_no_room_is_counted_
         lost = EVENTS.labels("dropped")._value.get() - dropped
         assert 94 <= lost <= 95
         receiver.answer = 201
-        wait_until(lambda: sum(len(receiver.of(f"orders.{number}")) for number in range(1, 101)) == 100 - lost, 60)
+        wait_until(lambda: sum(len(receiver.of(f"orders.{number}")) for number in range(1, 101)) == 100 - lost, 180)
         sender.close()
 
 
@@ -144,7 +144,7 @@ def test_one_that_is_gone_is_not_waited_for_at_the_end_and_one_that_refuses_an_e
         sender = OpenLineageSender(Endpoint(receiver.address, "here"))
         lineage = Lineage(sender, 60)
         lineage.follow(Start(1, assigned(), 0))
-        wait_until(lambda: EVENTS.labels("refused")._value.get() == refused + 1, 60)
+        wait_until(lambda: EVENTS.labels("refused")._value.get() == refused + 1, 180)
         receiver.answer = 201
         lineage.follow(Ended(assigned(), End()))
         receiver.wait_for("orders.0", "COMPLETE")

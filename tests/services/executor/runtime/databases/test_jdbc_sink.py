@@ -63,12 +63,12 @@ def test_bad_rows_are_skipped_and_the_others_are_there_once(tasks: Tasks, spark:
     )
     put(tasks, [message(1, "a"), message(None, "no key"), message(2, "b"), message(1, "c")])
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 3, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 3, 180)
     assert running.stop().clean
     assert running.reporter.metrics.records_skipped == 1
     put(tasks, [message(3, "d")])
     running = tasks.start(Kind.SINK, config, epoch=2, spark=lambda: spark)
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 1, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 1, 180)
     assert running.stop().clean
     with closing(sqlite3.connect(path)) as database:
         found = database.execute(f'SELECT id, name FROM "{tasks.topic}" ORDER BY id').fetchall()
@@ -80,11 +80,11 @@ def test_a_row_that_comes_back_from_the_dead_letters_is_in_the_table_of_its_topi
     config = config_of(path, {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": f"dead-{tasks.unique}"})
     put(tasks, [message(1, "a"), "bad"])
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
-    running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 1, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 1, 180)
     (queue,) = tasks.client.queues(replay_topic(f"sink-{tasks.unique}"))
     origin = {REPLAY_ORIGIN: f"{tasks.topic}/{queue.broker}/0:1"}
     tasks.client.send_batch(queue, [Message(message(2, "mended").encode(), properties=origin)], 20)
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2, 180)
     assert running.stop().clean
     with closing(sqlite3.connect(path)) as database:
         tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -100,10 +100,10 @@ def test_tombstones_delete_rows_and_columns_that_are_not_told_stay(tasks: Tasks,
     rows = [Message(message(number, "a").encode(), keys=str(number)) for number in (1, 2, 3)]
     put(tasks, [tombstone(1), *rows, tombstone(2)])
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 5, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 5, 180)
     unchanged = Message(message(1, "not told").encode(), keys="1", properties={f"{EXTENSION}unchanged": "name"})
     put(tasks, [tombstone(3), tombstone(7), unchanged])
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 8, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 8, 180)
     assert running.stop().clean
     with closing(sqlite3.connect(path)) as database:
         assert database.execute(f'SELECT id, name FROM "{tasks.topic}"').fetchall() == [(1, "a")]

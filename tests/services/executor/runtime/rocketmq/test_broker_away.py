@@ -77,8 +77,8 @@ def start_both(tasks: Tasks) -> tuple[Running, Running, list[str], Path]:
 
 
 def check(tasks: Tasks, source: Running, sink: Running, lines: list[str], table: Path) -> None:
-    source.reporter.wait_for(lambda: source.reporter.metrics.records_out == COUNT, 90)
-    sink.reporter.wait_for(lambda: len(rows(table)) == COUNT, 60)
+    source.reporter.wait_for(lambda: source.reporter.metrics.records_out == COUNT, 180)
+    sink.reporter.wait_for(lambda: len(rows(table)) == COUNT, 180)
     source.reporter.wait_for_state(State.IDLE)
     sink.reporter.wait_for_state(State.IDLE)
     assert source.stop().clean
@@ -97,7 +97,7 @@ def test_a_broker_that_is_killed_and_started_again_twice(own_tasks: Tasks, broke
         before = source.reporter.metrics.records_out
         assert before < COUNT, "everything was sent before the broker was killed: nothing was proved"
         broker.start()
-        source.reporter.wait_for_out(before + 1, 60)
+        source.reporter.wait_for_out(before + 1, 180)
     check(own_tasks, source, sink, lines, table)
 
 
@@ -122,9 +122,9 @@ def test_each_send_that_is_tried_again_counts(own_tasks: Tasks, broker: OwnBroke
     broker.kill()
     errors, retries = metrics.errors, metrics.retries
     own_tasks.file("a", ["first", "second"])
-    source.reporter.wait_for(lambda: metrics.retries >= retries + 3, 60)
+    source.reporter.wait_for(lambda: metrics.retries >= retries + 3, 180)
     broker.start()
-    source.reporter.wait_for_out(2, 60)
+    source.reporter.wait_for_out(2, 180)
     assert source.stop().clean
     assert metrics.errors - errors >= metrics.retries - retries
     assert own_tasks.bodies() == ["first", "second"]
@@ -148,7 +148,7 @@ def test_a_source_is_kept_alive_while_its_buffer_is_full_and_while_a_topic_is_lo
         read = source.reporter.metrics.records_in
         assert read < len(lines), "its buffer never was full"
     broker.start()
-    source.reporter.wait_for_out(len(lines), 60)
+    source.reporter.wait_for_out(len(lines), 180)
     broker.kill()
     own_tasks.file("a", [*lines, "to new-topic"])
     source.reporter.wait_for(lambda: "looking for topic new-topic" in source.reporter.states[-1][1])
@@ -156,7 +156,7 @@ def test_a_source_is_kept_alive_while_its_buffer_is_full_and_while_a_topic_is_lo
     source.reporter.wait_for(lambda: len(notes(file, "alive")) > before + 3)
     assert "looking for topic new-topic" in source.reporter.states[-1][1]
     broker.start()
-    source.reporter.wait_for_out(len(lines) + 1, 60)
+    source.reporter.wait_for_out(len(lines) + 1, 180)
     assert source.stop().clean
 
 
@@ -168,6 +168,6 @@ def test_a_broker_that_is_away_at_the_start_is_waited_for(own_tasks: Tasks, brok
     source = own_tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)})
     assert source.reporter.wait_for_state(State.WAITING)
     broker.start()
-    source.reporter.wait_for(lambda: source.reporter.metrics.records_out == 100, 60)
+    source.reporter.wait_for(lambda: source.reporter.metrics.records_out == 100, 180)
     assert source.stop().clean
     assert own_tasks.bodies() == lines

@@ -22,7 +22,7 @@ def refuses(tasks: Tasks, engine: str, spark: "SparkSession | None" = None) -> N
     policy = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": dead}
     config = {"connector.class": "shelf", "folder": str(folder), "engine": engine, **policy}
     running = tasks.start(Kind.SINK, config, spark=None if spark is None else lambda: spark)
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 4, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 4, 180)
     assert running.stop().clean
     assert running.reporter.metrics.dead_letters == 2
     letters = {body: properties for _, body, properties in tasks.messages(dead)}

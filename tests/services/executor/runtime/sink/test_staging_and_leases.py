@@ -22,12 +22,12 @@ def wakes_up(tasks: Tasks, engine: str, spark: "SparkSession | None" = None) -> 
     config = {"connector.class": "shelf", "folder": str(folder), "engine": engine}
     session = None if spark is None else lambda: spark
     first = tasks.start(Kind.SINK, {**config, "hold": str(hold)}, lease_seconds=3.0, spark=session)
-    wait_until(hold.with_suffix(".on").exists, 120)
-    wait_until(lambda: not first.lease.valid(), 60)
+    wait_until(hold.with_suffix(".on").exists, 180)
+    wait_until(lambda: not first.lease.valid(), 180)
     second = tasks.start(Kind.SINK, config, epoch=2, spark=session)
-    second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 1, 120)
+    second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 1, 180)
     produce(tasks, ["key new"])
-    second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 2, 120)
+    second.reporter.wait_for(lambda: second.reporter.metrics.records_out == 2, 180)
     hold.unlink()
     assert "lease" in first.reporter.wait_for_state(State.WAITING)
     assert second.stop().clean

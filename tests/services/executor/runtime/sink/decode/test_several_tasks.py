@@ -70,7 +70,7 @@ def test_what_canal_sends_becomes_the_table_and_a_row_that_does_not_fit_becomes_
         "errors.deadletterqueue.topic.name": dead,
     }
     sink = tasks.start(Kind.SINK, config, spark=lambda: spark)
-    sink.reporter.wait_for_out(6, 120)
+    sink.reporter.wait_for_out(6, 180)
     assert sink.stop().clean
     assert table(file) == [(4, "c", "1.50"), (5, "e", "2.25")]
     (letter,) = [DeadLetter.of(message) for message in messages(tasks, dead)]

@@ -41,7 +41,7 @@ def written(path: Path) -> list[Any]:
     return [json.loads(value) for value in rows(path)]
 
 
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
+def until(condition: Callable[[], object], seconds: float = 180.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
@@ -72,7 +72,7 @@ def test_a_task_that_is_killed_between_its_state_and_its_commit_writes_each_wind
     table.with_suffix(".away").touch()
     known = {path.name for path in state.iterdir()}
     produce(tasks, [reading(MINUTE + 1), reading(2 * MINUTE)])
-    until(lambda: {path.name for path in state.glob("*.state")} - known, 20)
+    until(lambda: {path.name for path in state.glob("*.state")} - known, 180)
     first.kill()
     first.wait()
     produce(tasks, [reading(2 * MINUTE + 1), reading(3 * MINUTE)])

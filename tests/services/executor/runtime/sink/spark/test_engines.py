@@ -71,11 +71,11 @@ def test_small_and_large_batches_of_a_record_sink_arrive_once_and_in_order(
     fill(tasks, few)
     config = {"connector.class": "table", "engine": "spark", "file": str(table)}
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10, 180)
     assert running.reporter.metrics.spark_ui == "http://127.0.0.1:4040"
     tasks.file("a", few + many)
     source = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(tasks.path / "a")}, epoch=2)
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 40_010, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 40_010, 180)
     assert source.stop().clean
     assert running.stop().clean
     assert rows(table) == few + many
@@ -88,7 +88,7 @@ def test_a_data_frame_sink_gets_its_columns(tasks: Tasks, spark: "SparkSession")
     directory = tasks.path / "out"
     config = {"connector.class": "frames", "engine": "spark", "directory": str(directory)}
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 100, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 100, 180)
     assert running.stop().clean
     table = pq.read_table([file for part in directory.iterdir() for file in part.glob("*.parquet")])
     found = {row["value"]: row for row in table.to_pylist()}
@@ -111,7 +111,7 @@ def test_a_large_batch_of_a_data_frame_sink_keeps_its_order_over_a_file_and_with
     directory = tasks.path / "out"
     config = {"connector.class": "frames", "engine": "spark", "directory": str(directory)}
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 30_000, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 30_000, 180)
     assert running.stop().clean
     found = []
     for file in [file for part in directory.iterdir() for file in sorted(part.glob("*.parquet"))]:
@@ -152,9 +152,9 @@ def test_a_writer_that_is_away_in_a_worker_is_waited_for_and_a_refused_record_is
     table.with_suffix(".stage").touch()
     config = {"connector.class": "table", "engine": "spark", "file": str(table), "errors.tolerance": "all"}
     running = tasks.start(Kind.SINK, config, spark=lambda: spark)
-    running.reporter.wait_for(lambda: any("cannot stage" in trace for _, trace in running.reporter.states), 120)
+    running.reporter.wait_for(lambda: any("cannot stage" in trace for _, trace in running.reporter.states), 180)
     table.with_suffix(".stage").unlink()
-    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2, 120)
+    running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 2, 180)
     assert running.stop().clean
     assert rows(table) == ["good", "behind"]
     assert running.reporter.metrics.records_skipped == 1
