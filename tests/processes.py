@@ -12,7 +12,7 @@ from typing import Self
 from rocketconnect_cli.embedded.spark import spark_folder
 from rocketconnect_cli.instance import topology
 from rocketconnect_kit.tethered import tethered
-from tests import free_ports
+from tests import free_ports, stores
 
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
 
@@ -36,9 +36,9 @@ class Fleet:
         told_each: Mapping[str, Mapping[str, str]] | None = None,
         executors: int = 1,
     ) -> None:
-        stores = {kind: free_ports.choose() for kind in topology.STORES}
+        ports = {kind: free_ports.choose() for kind in topology.STORES}
         of_executors = tuple(free_ports.choose() for _ in range(executors))
-        chosen = topology.Ports(free_ports.choose(), free_ports.choose(), stores, of_executors)
+        chosen = topology.Ports(free_ports.choose(), free_ports.choose(), ports, of_executors)
         self.services = {
             "executor" if service.name == "executor-1" else service.name: service
             for service in topology.services(
@@ -50,7 +50,7 @@ class Fleet:
         self.rest = f"http://127.0.0.1:{chosen.rest}"
         self.metrics = f"http://127.0.0.1:{chosen.metrics}/metrics"
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
-        (folder / "data").mkdir()
+        stores.prepare(folder / "data")
 
     def start(self, name: str) -> None:
         service = self.services[name]

@@ -13,6 +13,7 @@ from rocketconnect_cli.api import Api, ApiError
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.running import running
+from tests import stores
 from tests.processes import wait_until
 from tests.security.guarded import guarding
 from tests.shared_rocketmq import QUIET
@@ -53,6 +54,7 @@ def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     if request.param:
         yield _guarded(folder)
     else:
+        stores.prepare(folder / "data")
         ready = _started.enter_context(running(folder / "data"))
         yield Instance(ready, _started.enter_context(Api(str(ready["rest"]))), folder)
     _started.close()

@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grpc.aio
@@ -17,14 +18,21 @@ from rocketconnect.executor.v1.executor_service_pb2 import ValidateConnectorResp
 from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceServicer, add_ExecutorServiceServicer_to_server
 
 from rocketconnect_kit.testing import server_for_test
+from tests import stores
 
 if TYPE_CHECKING:
     from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceAsyncStub
 
 
+_SQLITE = "sqlite:///"
+
+
 @asynccontextmanager
 async def service_process(service: str, *flags: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
     """Run `python -m services.<service>` until the end of the block, where it is killed if it still runs; give its address."""
+    for flag in flags:
+        if flag.startswith(_SQLITE):
+            stores.prepare(Path(flag.removeprefix(_SQLITE)).parent)
     read, write = os.pipe()
     words = ["-m", f"services.{service}", "--announce-fd", str(write), *flags]
     started = await asyncio.create_subprocess_exec(sys.executable, *words, pass_fds=[write])

@@ -21,6 +21,7 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.tethered import tethered
+from tests import stores
 
 PLUGINS = Path(__file__).parent / "plugins"
 STORES = ("config", "position", "state", "cluster")
@@ -36,6 +37,7 @@ class System:
         self.addresses = {name: f"127.0.0.1:{free_port()}" for name in (*STORES, "worker-1", "worker-2")}
         self.python = sys.executable
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        stores.prepare(folder)
         self.failpoints = folder / "failpoints"
         self.failpoints.mkdir()
         self.config = ConfigServiceStub(grpc.insecure_channel(self.addresses["config"]))

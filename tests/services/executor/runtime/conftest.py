@@ -35,7 +35,7 @@ from services.executor.runtime.sink.spark.session import make_session
 from services.executor.runtime.task import meter
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
-from tests import free_ports
+from tests import free_ports, stores
 from tests.shared_rocketmq import RocketMQ
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class PositionProcess:
 
     def __init__(self, store: Path, port: int) -> None:
         self.store = store
+        stores.prepare(store.parent)
         self._port = port
         self.address = f"127.0.0.1:{port}"
         self._process: subprocess.Popen[bytes] | None = None

@@ -24,12 +24,14 @@ from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceStub
 from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.settings import ServiceSettings
 from services.gateway.settings import GatewaySettings
+from tests import stores
 
 Serving = Callable[[GatewaySettings], AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
 @asynccontextmanager
 async def started(service: str, folder: Path, addresses: dict[str, str]) -> AsyncIterator[str]:
+    stores.prepare(folder)
     read, write = os.pipe()
     flags = [f"--{name}-address={address}" for name, address in addresses.items()]
     process = await asyncio.create_subprocess_exec(
