@@ -12,20 +12,12 @@ from rocketmq_remoting.admin import Admin
 from rocketmq_remoting.batch import EncodedBatch
 from rocketmq_remoting.connections.heartbeat import Heartbeat
 from rocketmq_remoting.connections.network import Lane, Network
-from rocketmq_remoting.errors import (
-    InvalidRequest,
-    NotSent,
-    RequestTimeout,
-    TopicNotFound,
-)
+from rocketmq_remoting.errors import GroupNotFound, InvalidRequest, NotSent, RequestTimeout, TopicNotFound
 from rocketmq_remoting.model import Message, MessageQueue, Permission, SqlFilter
 from rocketmq_remoting.offsets import Offsets
-from rocketmq_remoting.protocol.requests import (
-    check,
-    check_filter_request,
-    filter_expression,
-)
+from rocketmq_remoting.protocol.requests import filter_expression
 from rocketmq_remoting.protocol.signature import Credentials
+from rocketmq_remoting.pulls.filters import Filters
 from rocketmq_remoting.pulls.pulling import PullLane
 from rocketmq_remoting.routes import Routes
 from rocketmq_remoting.sending import Sender, encode_messages
@@ -96,7 +88,7 @@ class Client:
         self._offsets = Offsets(self._routes, self._heartbeat, timeout)
         self._sender = Sender(self._network, self._routes, group)
         self._barrier_brokers: set[str] = set()
-        self._checked_filters: set[tuple[str, SqlFilter]] = set()
+        self._filters = Filters(self._routes, self.client_id, timeout)
 
     def close(self) -> None:
         """End all connections. Requests under way fail; calls after it raise `ClientClosed`."""
@@ -249,7 +241,7 @@ class Client:
         """
         group = group or self.group
         if isinstance(message_filter, SqlFilter):
-            self._check_filter(queue, group, message_filter)
+            self._filters.check(queue, group, message_filter)
         self._heartbeat.subscribe(group, queue.topic, filter_expression(message_filter))
         address = self._routes.master(queue.broker)
         try:
@@ -258,14 +250,6 @@ class Client:
             self._routes.doubt(queue.broker)
             raise
         return PullLane(connection, queue, group, suspend, max_bytes, message_filter, self._timeout)
-
-    def _check_filter(self, queue: MessageQueue, group: str, message_filter: SqlFilter) -> None:
-        key = (queue.broker, message_filter)
-        if key not in self._checked_filters:
-            what = f"filter {message_filter.expression!r} on topic {queue.topic}"
-            request = check_filter_request(self.client_id, group, queue.topic, message_filter)
-            self._routes.submit(queue.broker, request, lambda frame: check(frame, what), timeout=self._timeout, what=what).result()
-            self._checked_filters.add(key)
 
     # --- offsets
 
@@ -288,6 +272,17 @@ class Client:
     def commit_offset(self, group: str, queue: MessageQueue, offset: int) -> None:
         """Set the offset that a consumer group goes on from; RocketMQ's tools show lag by it."""
         self._offsets.commit(group, queue, offset)
+
+    def set_offset(self, group: str, queue: MessageQueue, offset: int) -> None:
+        """Set the offset that a consumer group goes on from without joining it; it is made where it is not there.
+
+        Consumers that it has go on where they are, and overwrite it.
+        """
+        try:
+            self._offsets.put(group, queue, offset)
+        except GroupNotFound:
+            self.create_group(group)
+            self._offsets.put(group, queue, offset)
 
     # --- topics
 

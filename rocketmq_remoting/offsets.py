@@ -50,19 +50,19 @@ class Offsets:
     def commit(self, group: str, queue: MessageQueue, offset: int) -> None:
         """See Client.commit_offset."""
         self._heartbeat.subscribe(group, queue.topic)
-        what = f"commit of group {group} in {_name(queue)}"
-        fields = queue_fields(queue, consumerGroup=group, commitOffset=str(offset))
-        request = Request(RequestCode.UPDATE_CONSUMER_OFFSET, fields)
-
-        def commit() -> None:
-            self._routes.submit(queue.broker, request, lambda frame: check(frame, what), timeout=self._timeout, what=what).result()
-
         try:
-            commit()
+            self.put(group, queue, offset)
         except GroupNotFound:
             # A broker that creates groups on its own does so at the first heartbeat or pull.
             self._heartbeat.beat()
-            commit()
+            self.put(group, queue, offset)
+
+    def put(self, group: str, queue: MessageQueue, offset: int) -> None:
+        """As `commit`, in the name of nobody; raises GroupNotFound where there is none."""
+        what = f"commit of group {group} in {_name(queue)}"
+        fields = queue_fields(queue, consumerGroup=group, commitOffset=str(offset))
+        request = Request(RequestCode.UPDATE_CONSUMER_OFFSET, fields)
+        self._routes.submit(queue.broker, request, lambda frame: check(frame, what), timeout=self._timeout, what=what).result()
 
     def _ask(self, queue: MessageQueue, code: RequestCode, of: str, **more: str) -> int:
         what = f"{of} {_name(queue)}"

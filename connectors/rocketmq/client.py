@@ -24,31 +24,32 @@ from rocketmq_remoting import RetriableError as MayPass
 _UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 
 
-def client_of(config: Config, group: str, seconds: float = 0.0) -> Client:
-    """A client of the other cluster; the caller closes it.
+def client_of(config: Config, group: str, seconds: float = 0.0, prefix: str = "") -> Client:
+    """A client of a cluster; the caller closes it.
 
     Args:
         config: Has options.cluster_options.
         group: In whose name it reads and writes.
         seconds: How long an answer may take; 0: as the configuration says.
+        prefix: What the names of these options begin with.
 
     Raises:
         PermanentError: a file of the TLS options can't be used.
     """
     return Client(
-        list(config["name.servers"]),
-        access_key=config["access.key"] or None,
-        secret_key=config["secret.key"] or None,
-        tls=_tls(config) if config["tls"] else None,
+        list(config[f"{prefix}name.servers"]),
+        access_key=config[f"{prefix}access.key"] or None,
+        secret_key=config[f"{prefix}secret.key"] or None,
+        tls=_tls(config, prefix) if config[f"{prefix}tls"] else None,
         group=group,
         timeout=seconds or config["request.timeout"],
         locate=_located,
     )
 
 
-def place_of(config: Config) -> str:
-    """What the cluster is called in messages."""
-    return ",".join(config["name.servers"])
+def place_of(config: Config, prefix: str = "") -> str:
+    """What a cluster is called in messages."""
+    return ",".join(config[f"{prefix}name.servers"])
 
 
 @contextmanager
@@ -103,13 +104,13 @@ def _located(host: str, port: int) -> str:
     return found[0][1] if found else host
 
 
-def _tls(config: Config) -> TlsOptions:
+def _tls(config: Config, prefix: str) -> TlsOptions:
     ca, certificate, key, name = (
-        config[f"ssl.{part}"] or None for part in ("ca.location", "certificate.location", "key.location", "server.name")
+        config[f"{prefix}ssl.{part}"] or None for part in ("ca.location", "certificate.location", "key.location", "server.name")
     )
     try:
         return TlsOptions.of_files(ca, certificate, key, name)
     except (OSError, ssl.SSLError) as error:
         files = ", ".join(filter(None, (ca, certificate, key)))
-        msg = f"the certificates ({files}) can't be used: {error}. Name valid PEM files in ssl.*"
+        msg = f"the certificates ({files}) can't be used: {error}. Name valid PEM files in {prefix}ssl.*"
         raise PermanentError(msg) from error

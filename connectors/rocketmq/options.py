@@ -3,17 +3,22 @@
 import re
 from collections.abc import Iterable, Iterator
 
+from connectors.rocketmq.selection import topic_tags_problem
+from rocketconnect_sdk.configuration.patterns import pattern_problem
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, tls_problems
+from rocketconnect_sdk.http.options import tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.permissions.roots import Access
 
 AWAY = ("name.servers", "Start the cluster, or correct name.servers and tls.")
 REFUSED = ("access.key", "Correct access.key and secret.key, or give the user what is missing.")
 """The options to which it belongs that no cluster answers, and that one refuses us, and what to do."""
+TARGET = "target."
+"""What the options of a second cluster begin with."""
 CHECK_SECONDS = 5.0
 """A check waits no longer for an answer."""
 _HIGHEST_PORT = 65535
+_NAMED = ("topics", "topics.pattern", "src.topictags")
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -33,16 +38,18 @@ def _of_servers(servers: Iterable[str]) -> Iterator[tuple[str, int]]:
     return filter(None, map(_address, servers))
 
 
-def cluster_options(side: str) -> tuple[Option, ...]:
-    """The options of the other cluster, and of who we are there.
+def cluster_options(side: str, prefix: str = "", which: str = "other") -> tuple[Option, ...]:
+    """The options of a cluster, and of who we are there.
 
     Args:
         side: What RocketMQ's own replicator calls it: "src", "dest".
+        prefix: What their names begin with: "target."; of a second cluster.
+        which: What the cluster is called.
     """
     return (
         Option(
-            "name.servers",
-            "The name servers of the other cluster, separated by commas; they name its brokers, which have to be reached, too.",
+            f"{prefix}name.servers",
+            f"The name servers of the {which} cluster, separated by commas; they name its brokers, which have to be reached, too.",
             Kind.LIST,
             required=True,
             aliases=(f"{side}.endpoint",),
@@ -51,30 +58,39 @@ def cluster_options(side: str) -> tuple[Option, ...]:
             reaches=_of_servers,
         ),
         Option(
-            "access.key",
+            f"{prefix}access.key",
             "The user there, where brokers ask for one (ACL 1.0 and 2.0). Empty: none.",
             default="",
             references=True,
             aliases=(f"{side}.access.key",),
         ),
-        Option("secret.key", "The secret of that user.", secret=True, aliases=(f"{side}.secret.key",)),
-        Option("tls", "The servers speak TLS (tls.server.mode).", Kind.BOOL, "false"),
+        Option(f"{prefix}secret.key", "The secret of that user.", secret=True, aliases=(f"{side}.secret.key",)),
+        Option(f"{prefix}tls", "The servers speak TLS (tls.server.mode).", Kind.BOOL, "false"),
         Option(
-            "ssl.ca.location",
+            f"{prefix}ssl.ca.location",
             "With tls: a file with the certificates (PEM) that the servers' own must come from. Empty: those that the system "
             "trusts.",
             default="",
             access=Access.READ,
         ),
-        Option("ssl.certificate.location", "With tls: a file with our own certificate (PEM).", default="", access=Access.READ),
-        Option("ssl.key.location", "A file with its key (PEM). Empty: it is in the same file.", default="", access=Access.READ),
         Option(
-            "ssl.server.name",
+            f"{prefix}ssl.certificate.location",
+            "With tls: a file with our own certificate (PEM).",
+            default="",
+            access=Access.READ,
+        ),
+        Option(
+            f"{prefix}ssl.key.location",
+            "A file with its key (PEM). Empty: it is in the same file.",
+            default="",
+            access=Access.READ,
+        ),
+        Option(
+            f"{prefix}ssl.server.name",
             "With tls: the name that the servers' certificates are made out to, since brokers announce addresses. Empty: the host "
             "of each address.",
             default="",
         ),
-        REQUEST_TIMEOUT,
     )
 
 
@@ -93,15 +109,63 @@ CLUSTER_IDS = tuple(
 """The names of both clusters, by which loops are cut."""
 
 
-def cluster_problems(config: Config) -> Iterable[Problem]:
+PATTERN_FIX = "Write a regular expression such as orders-.*."
+TOPICS = (
+    Option("topics", "The topics that are read, separated by commas.", Kind.LIST, ""),
+    Option(
+        "topics.pattern",
+        "Topics that are read beside them: a regular expression that matches the whole name. New ones are found while it runs; "
+        "those that RocketMQ keeps for itself and for groups (%RETRY%, %DLQ%, RMQ_SYS_) are left out.",
+        default="",
+        check=lambda pattern: pattern_problem(pattern) if pattern else None,
+        fix=PATTERN_FIX,
+    ),
+    Option(
+        "topics.exclude",
+        "Topics that are left out of these: a regular expression that matches the whole name.",
+        default="",
+        check=lambda pattern: pattern_problem(pattern) if pattern else None,
+        fix=PATTERN_FIX,
+    ),
+    Option(
+        "src.topictags",
+        "Topics with tags of their own, as RocketMQ's replicator has them: orders,new || paid;payments,*.",
+        default="",
+        check=topic_tags_problem,
+        fix="Write TOPIC,TAG;TOPIC,TAG.",
+    ),
+    Option(
+        "topic.template",
+        "The topic of each topic of the other cluster, such as A-${topic}; what RocketMQ takes in no name becomes _. Empty: "
+        "all messages go to the topic of the configuration.",
+        default="${topic}",
+        aliases=("dest.topic",),
+    ),
+)
+"""Which topics of the other cluster are meant, and what each is called here."""
+
+
+def cluster_problems(config: Config, prefix: str = "") -> Iterable[Problem]:
     """What of these options does not go together. Connects to nothing."""
-    if bool(config["access.key"]) != bool(config["secret.key"]):
-        missing, given = ("access.key", "secret.key") if config["secret.key"] else ("secret.key", "access.key")
+    user, secret = f"{prefix}access.key", f"{prefix}secret.key"
+    if bool(config[user]) != bool(config[secret]):
+        missing, given = (user, secret) if config[secret] else (secret, user)
         yield Problem(missing, "", f"is missing, and {given} is given", f"Set it, or remove {given}.")
-    for key in ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.server.name"):
-        if config[key] and not config["tls"]:
-            yield Problem(key, config[key], "means nothing without TLS", "Set tls=true, or remove it.")
-    yield from tls_problems(config)
+    for part in ("ca.location", "certificate.location", "key.location", "server.name"):
+        key = f"{prefix}ssl.{part}"
+        if config[key] and not config[f"{prefix}tls"]:
+            yield Problem(key, config[key], "means nothing without TLS", f"Set {prefix}tls=true, or remove it.")
+    yield from tls_problems(config, prefix)
+
+
+def topic_problems(config: Config) -> Iterable[Problem]:
+    """Topics are named."""
+    if not any(config[key] for key in _NAMED):
+        yield Problem("topics", "", "is missing, and so is topics.pattern", "Name topics, or give a pattern.")
+
+
+def names_problems(config: Config) -> Iterable[Problem]:
+    """Both clusters have one name."""
     if config["source.cluster"] == config["target.cluster"]:
         why = "is the name of source.cluster, too, so every message would be taken for one that was there already"
         yield Problem("target.cluster", config["target.cluster"], why, "Give each cluster a name of its own.")

@@ -74,7 +74,7 @@ class Selection:
         """What a configuration says."""
         own = topic_tags(config["src.topictags"])
         pattern, exclude = (compiled(text) if (text := config[key]) else None for key in ("topics.pattern", "topics.exclude"))
-        return cls([*dict.fromkeys((*config["topics"], *own))], pattern, exclude, config["tags"], own)
+        return cls([*dict.fromkeys((*config["topics"], *own))], pattern, exclude, config.get("tags") or (), own)
 
     def of_cluster(self, topics: Iterable[str]) -> list[str]:
         """Of the topics of a cluster those that are read; those that are named are, whatever they are."""

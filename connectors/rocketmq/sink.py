@@ -4,11 +4,12 @@ from collections.abc import Iterable
 from contextlib import closing
 from types import MappingProxyType
 
-from connectors.rocketmq.options import AWAY, CHECK_SECONDS, CLUSTER_IDS, REFUSED, cluster_options, cluster_problems
+from connectors.rocketmq.options import AWAY, CHECK_SECONDS, CLUSTER_IDS, REFUSED, cluster_options, cluster_problems, names_problems
 from connectors.rocketmq.source import converter_problems
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.http.options import REQUEST_TIMEOUT
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import FORM, TEMPLATE_FIX, Addressing, Connection, Template, WriteSink, template_problem
@@ -26,6 +27,7 @@ class RocketmqSink(WriteSink):
     defaults = MappingProxyType({**WriteSink.defaults, "value.converter": "bytes"})
     options = (
         *cluster_options("dest"),
+        REQUEST_TIMEOUT,
         *CLUSTER_IDS,
         Option(
             "target.topic",
@@ -63,7 +65,7 @@ class RocketmqSink(WriteSink):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See WriteSink."""
-        return run_checks(config, cluster_problems, converter_problems, _cluster_problems)
+        return run_checks(config, cluster_problems, names_problems, converter_problems, _cluster_problems)
 
     def addressing(self, config: Config) -> Addressing:
         """See WriteSink."""

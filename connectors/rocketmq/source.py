@@ -4,19 +4,28 @@ from collections.abc import Iterable
 from contextlib import closing
 from types import MappingProxyType
 
-from connectors.rocketmq.options import AWAY, CHECK_SECONDS, CLUSTER_IDS, REFUSED, cluster_options, cluster_problems
-from connectors.rocketmq.selection import Selection, topic_tags_problem
-from rocketconnect_sdk.configuration.patterns import pattern_problem
+from connectors.rocketmq.options import (
+    AWAY,
+    CHECK_SECONDS,
+    CLUSTER_IDS,
+    REFUSED,
+    TOPICS,
+    cluster_options,
+    cluster_problems,
+    names_problems,
+    topic_problems,
+)
+from connectors.rocketmq.selection import Selection
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, PermanentError, Problem
+from rocketconnect_sdk.http.options import REQUEST_TIMEOUT
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.partitions import STARTING, Log, PartitionSource
 from rocketconnect_sdk.partitions.topics import topics_of
 
-_NAMED = ("topics", "topics.pattern", "src.topictags")
 _STARTS = {
     "": "",
     "CONSUME_FROM_FIRST_OFFSET": "earliest",
@@ -33,7 +42,6 @@ _MEANS_NOTHING = (
     "dest.endpoint",
     "divide.strategy",
 )
-_PATTERN_FIX = "Write a regular expression such as orders-.*."
 
 
 class RocketmqSource(PartitionSource):
@@ -45,38 +53,10 @@ class RocketmqSource(PartitionSource):
     defaults = MappingProxyType({"value.converter": "bytes"})
     options = (
         *cluster_options("src"),
+        REQUEST_TIMEOUT,
         *CLUSTER_IDS,
-        Option("topics", "The topics that are read, separated by commas.", Kind.LIST, ""),
-        Option(
-            "topics.pattern",
-            "Topics that are read beside them: a regular expression that matches the whole name. New ones are found while it runs; "
-            "those that RocketMQ keeps for itself and for groups (%RETRY%, %DLQ%, RMQ_SYS_) are left out.",
-            default="",
-            check=lambda pattern: pattern_problem(pattern) if pattern else None,
-            fix=_PATTERN_FIX,
-        ),
-        Option(
-            "topics.exclude",
-            "Topics that are left out of these: a regular expression that matches the whole name.",
-            default="",
-            check=lambda pattern: pattern_problem(pattern) if pattern else None,
-            fix=_PATTERN_FIX,
-        ),
+        *TOPICS,
         Option("tags", "Only messages with one of these tags, separated by commas. Empty: all.", Kind.LIST, ""),
-        Option(
-            "src.topictags",
-            "Topics with tags of their own, as RocketMQ's replicator has them: orders,new || paid;payments,*.",
-            default="",
-            check=topic_tags_problem,
-            fix="Write TOPIC,TAG;TOPIC,TAG.",
-        ),
-        Option(
-            "topic.template",
-            "The topic of each topic of the other cluster, such as A-${topic}; what RocketMQ takes in no name becomes _. Empty: "
-            "all messages go to the topic of the configuration.",
-            default="${topic}",
-            aliases=("dest.topic",),
-        ),
         Option(
             "group",
             "The consumer group in whose name it reads; it commits no offsets there.",
@@ -100,7 +80,7 @@ class RocketmqSource(PartitionSource):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See PartitionSource."""
-        return run_checks(config, cluster_problems, _topic_problems, converter_problems, _cluster_problems)
+        return run_checks(config, cluster_problems, names_problems, topic_problems, converter_problems, _cluster_problems)
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The topics. See Source."""
@@ -119,11 +99,6 @@ class RocketmqSource(PartitionSource):
         return RocketmqLog(config)
 
 
-def _topic_problems(config: Config) -> Iterable[Problem]:
-    if not any(config[key] for key in _NAMED):
-        yield Problem("topics", "", "is missing, and so is topics.pattern", "Name topics, or give a pattern.")
-
-
 def converter_problems(config: Config) -> Iterable[Problem]:
     """A converter that would change bodies."""
     if "value.converter" not in config:
@@ -139,7 +114,7 @@ def converter_problems(config: Config) -> Iterable[Problem]:
 
 @preflight(away=AWAY, refused=REFUSED)
 def _cluster_problems(config: Config) -> Iterable[Problem]:
-    if list(cluster_problems(config)) or list(_topic_problems(config)):
+    if list(cluster_problems(config)) or list(topic_problems(config)):
         return
     from connectors.rocketmq.log import RocketmqLog
 

@@ -75,8 +75,8 @@ def login_problems(config: Config) -> Iterable[Problem]:
     yield from tls_problems(config)
 
 
-def tls_problems(config: Config) -> Iterable[Problem]:
-    """Options TLS that are there only in part."""
-    if config["ssl.key.location"] and not config["ssl.certificate.location"]:
-        fix = "Set ssl.certificate.location, or remove it."
-        yield Problem("ssl.key.location", config["ssl.key.location"], "is a key without a certificate", fix)
+def tls_problems(config: Config, prefix: str = "") -> Iterable[Problem]:
+    """Options TLS that are there only in part. `prefix` is what their names begin with."""
+    key, certificate = f"{prefix}ssl.key.location", f"{prefix}ssl.certificate.location"
+    if config[key] and not config[certificate]:
+        yield Problem(key, config[key], "is a key without a certificate", f"Set {certificate}, or remove it.")

@@ -12,7 +12,7 @@ import pytest
 from connectors.rocketmq.source import RocketmqSource
 from rocketconnect_sdk.configuration.connector_options import source_options
 from rocketconnect_sdk.options import parse
-from rocketmq_remoting import Message, PulledMessage
+from rocketmq_remoting import Client, Message, PulledMessage
 from services.executor.contract.task import Kind
 from tests.conftest import RocketMQFactory
 from tests.connectors.rocketmq.clusters import Cluster
@@ -192,3 +192,51 @@ def _has_passed(positions: PositionProcess, direction: Direction, source: Cluste
         stored.get(f"{topic}/{queue.broker}/{queue.queue_id}") == [0, source.client.max_offset(queue)]
         for queue in source.client.queues(topic)
     )
+
+
+@pytest.mark.slow
+def test_a_group_whose_cluster_is_lost_goes_on_in_the_other_one_at_what_it_has_not_read(
+    rocketmq_factory: RocketMQFactory, positions: PositionProcess, tmp_path: Path
+) -> None:
+    lost, other = rocketmq_factory({}), rocketmq_factory({})
+    in_b = Tasks(other.name_server, positions.address, tmp_path)
+    topic, group = in_b.topic, f"readers-of-{in_b.topic}"
+    there, here = Cluster(lost.name_server, Client(lost.name_server)), Cluster(other.name_server, in_b.client)
+    there.make(topic, QUEUES)
+    for queue in range(QUEUES):
+        there.put_all(topic, _messages("A", queue), queue)
+    copying = _direction(in_b, there, ("A", "B"), topic)
+    read: list[bytes] = []
+    for number, queue in enumerate(there.client.queues(topic)):
+        read += [message.body for message in there.read(topic)[number][: 100 * number]]
+        there.client.set_offset(group, queue, 100 * number)
+    config = {
+        "connector.class": "rocketmq_checkpoint_source",
+        "name.servers": lost.name_server,
+        "target.name.servers": other.name_server,
+        "source.cluster": "A",
+        "target.cluster": "B",
+        "topics": topic,
+        "groups": group,
+        "poll.interval": "1s",
+    }
+    for _ in range(2):
+        time.sleep(3)
+        copying.kill()
+    deadline = time.monotonic() + 240
+    while sum(map(len, here.read(topic).values())) < QUEUES * EACH:
+        assert time.monotonic() < deadline, "not all is copied"
+        time.sleep(0.5)
+    in_b.client.create_topic(f"{topic}-checkpoints", queues=1)
+    checkpoints = in_b.start(
+        Kind.SOURCE, {**config, "topic": f"{topic}-checkpoints"}, name="checkpoints", task_config={"streams": f"{topic}\t"}
+    )
+    checkpoints.reporter.wait_for_out(QUEUES)
+    lost.kill()
+    at = {queue.queue_id: in_b.client.committed_offset(group, queue) for queue in in_b.client.queues(topic)}
+    left = [message.body for number, messages in here.read(topic).items() for message in messages[at[number] or 0 :]]
+    assert sorted(read + left) == sorted(each.body for queue in range(QUEUES) for each in _messages("A", queue))
+    assert checkpoints.stop().clean
+    copying.running.kill()
+    there.client.close()
+    in_b.close()
