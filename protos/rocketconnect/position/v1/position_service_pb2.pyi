@@ -141,6 +141,47 @@ class OpenTaskResponse(_message.Message):
 Global___OpenTaskResponse: _TypeAlias = OpenTaskResponse  # noqa: Y015
 
 @_typing.final
+class ForgetPositionsRequest(_message.Message):
+    """See PositionService.ForgetPositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_UIDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def connector_uids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The connectors."""
+
+    def __init__(
+        self,
+        *,
+        connector_uids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector_uids", b"connector_uids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetPositionsRequest: _TypeAlias = ForgetPositionsRequest  # noqa: Y015
+
+@_typing.final
+class ForgetPositionsResponse(_message.Message):
+    """See PositionService.ForgetPositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetPositionsResponse: _TypeAlias = ForgetPositionsResponse  # noqa: Y015
+
+@_typing.final
 class PositionUpdate(_message.Message):
     """A position to store."""
 
