@@ -44,6 +44,7 @@ class Update:
         incarnation: the one that the sender knows, from this service, or a higher one from a topic or a target; 0: not given.
         resume: what the runtime or the source needs to resume; may be a secret of the source.
         expected: the offset that must be stored now; "none": no position may be stored; "": whatever is there.
+        forget: the partition is no more; its position is removed, and the new offset is not stored.
     """
 
     partition: str
@@ -51,6 +52,7 @@ class Update:
     incarnation: int
     resume: str = field(repr=False)
     expected: str
+    forget: bool = False
 
 
 @dataclass(frozen=True, slots=True)

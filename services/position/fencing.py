@@ -182,21 +182,28 @@ def commit(
     _require_owner(fence, row, worker)
     if not row.open:
         raise _fenced(ledger, fence, "positions were altered or reset since it was opened")
-    changed = []
+    changed, forgotten = [], []
     for update in updates:
         stored = ledger.positions.get(update.partition)
+        if update.forget and stored is None:
+            # Its own commit once more.
+            continue
         incarnation = stored.incarnation if stored is not None else connector.incarnation
         _require_incarnation(update, incarnation)
         position = Position(update.partition, update.offset, max(incarnation, update.incarnation), update.resume, now)
         # Its own commit once more: only the fence's owner could have stored this, so the expectation held then.
-        if stored is not None and replace(stored, update_time=now) == position:
+        if not update.forget and stored is not None and replace(stored, update_time=now) == position:
             continue
         _require_expected(update, stored)
-        changed.append(position)
+        if update.forget:
+            forgotten.append(update.partition)
+        else:
+            changed.append(position)
     lease, lease_id = (0, 0) if _left(row.lease, row.lease_id, seen) <= _OVER else (row.lease, row.lease_id)
     kept = replace(row, clean=clean, lease=lease, lease_id=lease_id)
     waiting = _waiting_for(connector, (), seen)
-    return Effects(None if waiting == connector else waiting, () if kept == row else (kept,), tuple(changed))
+    rows = () if kept == row else (kept,)
+    return Effects(None if waiting == connector else waiting, rows, tuple(changed), forget=tuple(forgotten))
 
 
 def alter(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) -> Effects:

@@ -82,7 +82,9 @@ def commit(request: pb.CommitPositionsRequest) -> tuple[Fence, tuple[Update, ...
             problems += checks.offset_problems(f"{field}.expected_offset", expected)
             expected = checks.canonical_offset(expected) or NONE
         offset = checks.canonical_offset(position.offset) or ""
-        updates.append(Update(position.partition, offset, position.incarnation, position.resume, expected))
+        if update.forget:
+            problems += checks.movable_problems(field, position.partition)
+        updates.append(Update(position.partition, offset, position.incarnation, position.resume, expected, update.forget))
     checks.refuse(problems)
     return value, tuple(updates)
 

@@ -26,6 +26,9 @@ from services.executor.runtime.source.takeover import Found
 
 T = TypeVar("T")
 
+_STAMPERS = 10_000
+"""Of so many source partitions what marks their records is kept."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -123,6 +126,7 @@ class Encoder:
         if count:
             end = end or batch.offsets[count - 1]
         made = ReadBatch(batch.partition, self.key(batch.partition), end, read_at).timed(batch.timestamps_ms, count)
+        made.gone = batch.gone and not len(batch)
         if batch.resume is not None:
             # The map belongs to the end of the whole batch, and to no record within.
             made.resume, made.closes = batch.resume, count == len(batch)
@@ -253,6 +257,9 @@ class Encoder:
     def _stamper(self, partition: str) -> tuple[str, Stamper]:
         found = self._stampers.get(partition)
         if found is None:
+            if len(self._stampers) >= _STAMPERS:
+                # Invariant 7: a source may have ever new partitions, and these are made anew where they are wanted.
+                self._stampers.clear()
             target = self._target
             stamper = Stamper(target.uid, target.epoch, partition, self._incarnation(partition))
             found = self._stampers[partition] = (mark_key(target.uid, partition), stamper)
