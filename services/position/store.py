@@ -315,9 +315,10 @@ class _Books:
         for uid in sorted(self._without_owners):
             self._connection.execute(_tasks.delete().where(_tasks.c.connector_uid == uid))
             self._connection.execute(_snapshots.delete().where(_snapshots.c.connector_uid == uid))
-        for uid, partition in sorted(self._forgotten_partitions):
-            row = (_positions.c.connector_uid == uid) & (_positions.c.partition == partition)
-            self._connection.execute(_positions.delete().where(row))
+        if self._forgotten_partitions:
+            row = (_positions.c.connector_uid == sa.bindparam("of_uid")) & (_positions.c.partition == sa.bindparam("of_partition"))
+            gone = [{"of_uid": uid, "of_partition": partition} for uid, partition in sorted(self._forgotten_partitions)]
+            self._connection.execute(_positions.delete().where(row), gone)
         for uid, snapshot in self._snapshots:
             self._keep(uid, snapshot)
         upsert(self._connection, _connectors, [asdict(row) for row in self._connectors.values()])
