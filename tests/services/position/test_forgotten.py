@@ -1,6 +1,6 @@
 """Deleted connectors are forgotten, and never come back as if they were new."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
@@ -20,6 +20,8 @@ from services.position.store import PositionStore
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+NOBODY: Any = None
+"""The context of a call that does not ask for it."""
 ALL = (tables._connectors, tables._tasks, tables._positions, tables._snapshots)
 STEPS = st.lists(st.tuples(st.sampled_from(["open", "commit", "confirm"]), st.integers(0, 2), st.integers(1, 3), st.integers(1, 9)))
 
@@ -102,9 +104,9 @@ async def test_what_is_no_uid_is_refused_before_anything_is_forgotten(store: Pos
     service = PositionService(store, Directory(), lambda: False, None)  # type: ignore[arg-type]  # nobody else is asked
     for wrong in (["c", "no uid"], ["c"] * 1_001):
         with pytest.raises(InvalidArgument):
-            await service.ForgetPositions(pb.ForgetPositionsRequest(connector_uids=wrong), None)
+            await service.ForgetPositions(pb.ForgetPositionsRequest(connector_uids=wrong), NOBODY)
     store.open_task(Fence("c", 0, 1, 1)).result(60)
-    await service.ForgetPositions(pb.ForgetPositionsRequest(connector_uids=["c", "c", "unknown"]), None)
+    await service.ForgetPositions(pb.ForgetPositionsRequest(connector_uids=["c", "c", "unknown"]), NOBODY)
     for uid in ("c", "unknown"):
         with pytest.raises(FailedPrecondition, match="deleted"):
             store.open_task(Fence(uid, 0, 2, 2)).result(60)
