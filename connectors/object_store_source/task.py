@@ -52,7 +52,7 @@ class ObjectSourceTask(SourceTask):
         self._open = opening
         self._every = every
         self._context = context
-        self._gone = GoneObjects(forget_after)
+        self._missing = GoneObjects(forget_after)
         self._reset({})
 
     def _reset(self, positions: Mapping[str, Position]) -> None:
@@ -62,7 +62,7 @@ class ObjectSourceTask(SourceTask):
         self._reader: Reader | None = None
         self._look_at = 0.0
         self._looked = False
-        self._gone.clear()
+        self._missing.clear()
 
     def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
@@ -73,8 +73,8 @@ class ObjectSourceTask(SourceTask):
         until = time.monotonic() + _POLL_SECONDS
         while True:
             if self._reader is None and not self._waiting:
-                if self._gone.over:
-                    partition = self._gone.over.popleft()
+                if self._missing.over:
+                    partition = self._missing.over.popleft()
                     return SourceBatch(partition, [], [], end=self._at.pop(partition), gone=True)
                 if self._look_at > time.monotonic():
                     return None
@@ -85,7 +85,7 @@ class ObjectSourceTask(SourceTask):
                 return batch
 
     def _look(self) -> None:
-        found, there = [], self._gone.look()
+        found, there = [], self._missing.look()
         for each in self._objects.all():
             there.saw(each.partition)
             if self._is_read(each.name) and self.is_mine(each.dealt_by):
@@ -162,7 +162,7 @@ class ObjectSourceTask(SourceTask):
     @property
     def idle_seconds(self) -> float:
         """See SourceTask."""
-        return 0.0 if self._reader is not None or self._waiting or self._gone.over else min(0.5, self._every or 0.1)
+        return 0.0 if self._reader is not None or self._waiting or self._missing.over else min(0.5, self._every or 0.1)
 
     def remaining(self) -> int | None:
         """Bytes of objects that are not begun."""

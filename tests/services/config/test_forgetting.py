@@ -51,7 +51,9 @@ def deleted(store: ConfigStore, name: str, *, cleaned: bool = True) -> str:
 def uids(engine: sa.Engine) -> set[str]:
     """Of which anything is stored."""
     with engine.connect() as connection:
-        columns = [table.c.get("connector_uid", table.c.get("uid")) for table in (*OF_CONNECTORS, tables.forgotten)]
+        columns = [
+            table.c["connector_uid" if "connector_uid" in table.c else "uid"] for table in (*OF_CONNECTORS, tables.forgotten)
+        ]
         return {uid for column in columns for uid in connection.execute(sa.select(column)).scalars()}
 
 

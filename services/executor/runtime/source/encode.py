@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from rocketconnect_sdk.columns.compact import Column, Texts, picked
@@ -27,7 +28,7 @@ from services.executor.runtime.source.takeover import Found
 T = TypeVar("T")
 
 _STAMPERS = 10_000
-"""Of so many source partitions what marks their records is kept."""
+"""Invariant 7: of so many source partitions what marks their records is kept; a source may have ever new ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Encoder:
         self._target = target
         self._found = found
         self._incarnation = incarnation
-        self._stampers: dict[str, tuple[str, Stamper]] = {}
+        self._stamper = lru_cache(_STAMPERS)(self._made_stamper)
 
     def encode(self, batch: SourceBatch, read_at: float) -> Encoded:
         """Makes pieces of a batch.
@@ -254,16 +255,9 @@ class Encoder:
         """See Found.lane."""
         return self._found.lane(topic, queues, self.key(partition), self._incarnation(partition), first)
 
-    def _stamper(self, partition: str) -> tuple[str, Stamper]:
-        found = self._stampers.get(partition)
-        if found is None:
-            if len(self._stampers) >= _STAMPERS:
-                # Invariant 7: a source may have ever new partitions, and these are made anew where they are wanted.
-                self._stampers.clear()
-            target = self._target
-            stamper = Stamper(target.uid, target.epoch, partition, self._incarnation(partition))
-            found = self._stampers[partition] = (mark_key(target.uid, partition), stamper)
-        return found
+    def _made_stamper(self, partition: str) -> tuple[str, Stamper]:
+        target = self._target
+        return mark_key(target.uid, partition), Stamper(target.uid, target.epoch, partition, self._incarnation(partition))
 
 
 @dataclass(frozen=True, slots=True)
