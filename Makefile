@@ -74,6 +74,10 @@ bench: setup ## Measure rates, latency, growth and start-up, beside Kafka Connec
 chaos: setup-tests ## Break a real deployment under load, round after round, and compare every line (ARGS=--help)
 	@$(VENV)/python -m tests.chaos $(ARGS)
 
+.PHONY: growth
+growth: setup-tests ## A long life in a short time: a million objects, epochs, deleted connectors; prints what the stores have (ARGS=--help)
+	@$(VENV)/python -m tests.growth $(ARGS)
+
 .PHONY: simulate
 simulate: setup-tests ## Run the control plane in simulated time under faults, and put bugs in that it must find (SEEDS=20000)
 	@$(VENV)/python -m tests.simulation --seeds $(or $(SEEDS),2000)

@@ -85,6 +85,9 @@ class SourceBatch:
         resume: What start() needs beside the offset to go on behind this batch: a JSON object of at most 64 KiB. With it, the
             position of the partition moves to the end of the batch when all of it is done, and never to a record within. None: the
             offset alone is enough, behind each record.
+        gone: Of a batch without records, whose end is the position that the partition has: the partition is no more, and its
+            position is forgotten. For sources with ever new partitions, as objects are. Only where all of it was read, and where
+            what may have its name again is the same, record by record: it is then read again, and sinks that know it drop it.
     """
 
     partition: str
@@ -101,6 +104,7 @@ class SourceBatch:
     end: Offset = ()
     resume: Mapping[str, JSON] | None = field(default=None, repr=False)
     queue: tuple[str, int] | None = None
+    gone: bool = False
 
     def __len__(self) -> int:
         """How many records it holds."""

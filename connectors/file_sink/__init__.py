@@ -113,6 +113,11 @@ class FileSink(DataFrameSink):
         """One file has one writer, so that its order means something: then there is one task, whatever max.tasks says."""
         return Plan([{} for _ in range(max_tasks if config["format"] in _TABLES else 1)])
 
+    def deleted(self, config: Config, connector_uid: str) -> None:
+        """Of a directory: gives its last files their names, and removes what counts for nothing. See Sink."""
+        if config["format"] in _TABLES:
+            _dataset(config, Owner(connector_uid, 0, 0, 0), TaskContext(connector_uid=connector_uid)).end()
+
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> DataFrameSinkTask:
         """See DataFrameSink."""
         del task

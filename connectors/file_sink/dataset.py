@@ -160,6 +160,22 @@ class DatasetTask(DataFrameSinkTask):
             if not self._manifests.written(mine, commit):
                 self._manifests.commit(mine, commit, mine.state)
 
+    def end(self) -> None:
+        """Of a connector that is deleted: files that count get their names, and what is staged besides is removed.
+
+        The manifests stay: they tell a connector that adopts the uid where it was. Where the directory is not there, the tasks were
+        on another machine, or wrote nothing.
+
+        Raises:
+            SystemAway, RetriableError, PermanentError: as write().
+        """
+        if not self._directory.is_dir():
+            return
+        with self._manifests.locked() as newest, understood(self._root):
+            if newest is not None:
+                self._rename(pair for pairs in newest.state.get("renames", {}).values() for pair in pairs)
+            self._roots.remove_folder(self._directory / "staged")
+
     def close(self) -> None:
         """Nothing is held between batches."""
 

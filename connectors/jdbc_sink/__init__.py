@@ -97,6 +97,13 @@ class JdbcSink(DataFrameSink):
             maximum=768,
         ),
         Option("positions.table", "The table that keeps the positions of the queues, beside the data.", default=_POSITIONS),
+        Option(
+            "positions.delete",
+            "When the connector is deleted, its rows of positions.table are, too. Who adopts its uid then begins where the "
+            "position service says: a last batch that was not reported there comes again, with insert.mode=insert twice.",
+            Kind.BOOL,
+            "true",
+        ),
         FLUSH_ROWS,
         flush_interval("0s"),
     )
@@ -133,6 +140,15 @@ class JdbcSink(DataFrameSink):
 
         session = Session(database_of(config, writes=True), config["user"], config["password"] or "")
         return JdbcTables(session, config["table.name.format"])
+
+    def deleted(self, config: Config, connector_uid: str) -> None:
+        """Removes the positions, where that is wanted. See Sink."""
+        if config["positions.delete"]:
+            from connectors.jdbc.session import Session
+            from connectors.jdbc_sink.store import forget
+
+            place = database_of(config, writes=True)
+            forget(Session(place, config["user"], config["password"] or ""), config["positions.table"], connector_uid)
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "JdbcTask":
         """See DataFrameSink."""

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from connectors.jdbc import Dialect
 from connectors.jdbc.dialect import Connection
@@ -12,6 +13,9 @@ from rocketconnect_sdk.schema import Schema as _Schema
 from rocketconnect_sdk.schema import Type, struct
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.commits import is_written
+
+if TYPE_CHECKING:
+    from connectors.jdbc.session import Session
 
 _COLUMNS = struct(
     [
@@ -27,6 +31,26 @@ _KEY = ("connector", "place")
 _WIDTH = 191
 _PLAN = "plan"
 _OF_TASK = "task "
+
+
+def forget(session: "Session", table: str, connector: str) -> None:
+    """Removes all rows of a connector that is deleted: who still claims to own a task of it is refused, as he has no row.
+
+    Raises:
+        SystemAway, RetriableError, PermanentError: as Session.connected.
+    """
+    # To open a file of SQLite that is not there would make it: this machine may be another one than that of the tasks.
+    if session.place.kind == "sqlite" and not Path(session.place.database).exists():
+        return
+    dialect = session.dialect
+    try:
+        with session.connected() as connection:
+            if dialect.table(connection, table) is not None:
+                dialect.begin(connection)
+                Store(dialect, table, connector, 0, (0, 0)).remove(connection)
+                connection.commit()
+    finally:
+        session.close()
 
 
 def is_positions(columns: Collection[str]) -> bool:
@@ -100,6 +124,11 @@ class Store:
         known = self._positions(connection)
         for queue, position in commit.after.items():
             self._put(connection, queue, json.dumps(position.to_json()), self.owner, known=queue in known)
+
+    def remove(self, connection: Connection) -> None:
+        """Removes claims and positions of the connector, of all its tasks."""
+        where = f"{self._quoted('connector')} = {self.dialect.parameter}"
+        self._run(connection, f"DELETE FROM {self._quoted(self.table)} WHERE {where}", (self.connector,))  # noqa: S608  # quoted
 
     def _positions(self, connection: Connection) -> dict[str, QueuePosition]:
         rows = self._rows(connection)

@@ -71,6 +71,14 @@ class ObjectStoreSource(Source):
             "an absolute path.",
         ),
         *FORMS,
+        Option(
+            "positions.forget.after",
+            "The position of an object that was read, and that no look has found for so long, is forgotten: else those of removed "
+            "objects stay for ever. What comes back later with the same content is read again. 0s: never.",
+            Kind.DURATION,
+            "24h",
+            minimum=0,
+        ),
         *SERVERS,
     )
 
@@ -119,7 +127,8 @@ class ObjectStoreSource(Source):
         every = config["discover.interval"] if config["follow"] else None
         opening = partial(reader_of, config, objects, context)
         is_read = partial(is_data, pattern=config["pattern"])
-        return ObjectSourceTask(objects, is_read, (int(number), int(tasks)), opening, every, context)
+        forget_after = config["positions.forget.after"]
+        return ObjectSourceTask(objects, is_read, (int(number), int(tasks)), opening, every, context, forget_after)
 
 
 def reader_of(config: Config, objects: "Objects", context: TaskContext, found: "Found", begin: int) -> "Reader":

@@ -180,5 +180,10 @@ def shortened(name: str, longest: int) -> str:
     return f"{''.join(filter(str.isprintable, name))[:100]}...{sha256(name.encode(errors='surrogateescape')).hexdigest()}"
 
 
+def name_of(partition: str) -> str:
+    """The name of the object that a partition is of, or, of one that was shortened, what stands for it."""
+    return partition.rpartition("@")[0]
+
+
 def _tag(state: os.stat_result) -> str:
     return f"{state.st_ino:x}-{state.st_mtime_ns:x}-{state.st_size:x}"

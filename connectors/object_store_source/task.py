@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from zlib import crc32
 
-from connectors.object_store_source.listing import Found, Gone, Objects
+from connectors.object_store_source.gone import GoneObjects
+from connectors.object_store_source.listing import Found, Gone, Objects, name_of
 from connectors.object_store_source.readers import Reader
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError
-from rocketconnect_sdk.record import Position, SourceBatch
+from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 
 _BEGIN = (0, 0)
@@ -30,6 +31,7 @@ class ObjectSourceTask(SourceTask):
         opening: See Open.
         every: Seconds between two looks for new objects; None: it looks once, and ends.
         context: Of the task.
+        forget_after: Of an object that no look has found for so many seconds the position is forgotten; 0: of none.
     """
 
     remaining_unit = "bytes"
@@ -42,6 +44,7 @@ class ObjectSourceTask(SourceTask):
         opening: Open,
         every: float | None,
         context: TaskContext,
+        forget_after: float = 0.0,
     ) -> None:
         self._objects = objects
         self._is_read = is_read
@@ -49,6 +52,7 @@ class ObjectSourceTask(SourceTask):
         self._open = opening
         self._every = every
         self._context = context
+        self._missing = GoneObjects(forget_after)
         self._reset({})
 
     def _reset(self, positions: Mapping[str, Position]) -> None:
@@ -58,6 +62,7 @@ class ObjectSourceTask(SourceTask):
         self._reader: Reader | None = None
         self._look_at = 0.0
         self._looked = False
+        self._missing.clear()
 
     def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
@@ -68,6 +73,9 @@ class ObjectSourceTask(SourceTask):
         until = time.monotonic() + _POLL_SECONDS
         while True:
             if self._reader is None and not self._waiting:
+                if self._missing.over:
+                    partition = self._missing.over.popleft()
+                    return SourceBatch(partition, [], [], end=self._at.pop(partition), gone=True)
                 if self._look_at > time.monotonic():
                     return None
                 self._look()
@@ -77,7 +85,12 @@ class ObjectSourceTask(SourceTask):
                 return batch
 
     def _look(self) -> None:
-        found = [each for each in self._objects.all() if self._is_read(each.name) and self.is_mine(each.dealt_by)]
+        found, there = [], self._missing.look()
+        for each in self._objects.all():
+            there.saw(each.partition)
+            if self._is_read(each.name) and self.is_mine(each.dealt_by):
+                found.append(each)
+        there.ended(partition for partition, offset in self._at.items() if _is_over(offset) and self.is_mine(name_of(partition)))
         self._waiting.extend(sorted(each for each in self.chosen(found) if not self._is_done(each)))
         self._looked = True
         self._look_at = time.monotonic() + self.look_again
@@ -101,8 +114,7 @@ class ObjectSourceTask(SourceTask):
         return crc32(dealt_by.encode(errors="surrogateescape")) % tasks == number
 
     def _is_done(self, found: Found) -> bool:
-        offset = self._at.get(found.partition, _BEGIN)
-        return len(offset) > 1 and offset[1] > 0
+        return _is_over(self._at.get(found.partition, _BEGIN))
 
     def _next(self) -> SourceBatch | None:
         """Of the object that is read, or of the next one."""
@@ -150,7 +162,7 @@ class ObjectSourceTask(SourceTask):
     @property
     def idle_seconds(self) -> float:
         """See SourceTask."""
-        return 0.0 if self._reader is not None or self._waiting else min(0.5, self._every or 0.1)
+        return 0.0 if self._reader is not None or self._waiting or self._missing.over else min(0.5, self._every or 0.1)
 
     def remaining(self) -> int | None:
         """Bytes of objects that are not begun."""
@@ -160,3 +172,7 @@ class ObjectSourceTask(SourceTask):
         """See SourceTask."""
         self._reset({})
         self._objects.close()
+
+
+def _is_over(offset: Offset) -> bool:
+    return len(offset) > 1 and offset[1] > 0

@@ -25,6 +25,7 @@ from rocketconnect_cli.embedded.spark import prepare_spark
 from rocketconnect_cli.extras import advice
 from rocketconnect_cli.instance import choosing, topology, watching
 from rocketconnect_cli.instance.process import Process
+from rocketconnect_cli.instance.rotation import MIB, Rotation
 from rocketconnect_cli.instance.supervisor import Supervisor
 from rocketconnect_cli.output import Output, OutputOption, err
 from rocketconnect_kit.access.roles import Role
@@ -93,6 +94,12 @@ def up(
         LogFormat | None,
         typer.Option(help="The form of those logs, json for machines; text, unless the environment tells."),
     ] = None,
+    log_size: Annotated[
+        int, typer.Option(metavar="MIB", help="A log in DATA/logs that is larger goes on without what is older.", min=1)
+    ] = 16,
+    log_count: Annotated[
+        int, typer.Option(help="So many files with what is older are kept of each log: NAME.log.1, ...", min=1, max=1000)
+    ] = 4,
     watch: Annotated[
         bool, typer.Option("--watch", help="Also run a Prometheus with alerts for all of it, if the program is on this machine.")
     ] = False,
@@ -107,7 +114,8 @@ def up(
         rest = topology.Rest(host, files, cert, key, insecure)
         _check_exposure(rest)
         logs = _logs(log_level, log_format)
-        instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, rest, logs, watch=watch)
+        rotation = Rotation(log_size * MIB, log_count)
+        instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, rest, logs, rotation, watch=watch)
         code = instance.run(output)
     except (StartFailed, EmbeddedRocketMQError, JavaError) as error:
         err.print(f"Error: {error}", style="red", markup=False)
@@ -147,10 +155,11 @@ class _Instance:
         namesrv: str,
         rest: topology.Rest,
         logs: Mapping[str, str],
+        rotation: Rotation,
         *,
         watch: bool,
     ) -> None:
-        self._inner = inner
+        self._inner, self._rotation = inner, rotation
         self._data, self._rest, self._logs, self._namesrv = data, rest, logs, namesrv
         self._token = new_token()
         self._wants_watch = watch
@@ -202,7 +211,7 @@ class _Instance:
         if self._watch is not None:
             folder, log = directory.folder(watching.NAME), self._log(watching.NAME)
             processes.append(self._watch.process(folder, log, services, self._rest.reachable))
-        supervisor = Supervisor(processes, lambda line: err.print(line, style="yellow", markup=False))
+        supervisor = Supervisor(processes, lambda line: err.print(line, style="yellow", markup=False), self._rotation)
         supervisor.catch_signals()
         try:
             supervisor.start()

@@ -7,9 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
+from pathlib import Path
 from types import FrameType
 
 from rocketconnect_cli.instance.process import Process
+from rocketconnect_cli.instance.rotation import Rotation
 
 POLL_SECONDS = 0.1
 QUIET_SECONDS = 5.0
@@ -24,11 +26,15 @@ class Supervisor:
     Args:
         processes: In the order in which they are started.
         tell: Called with a line for people at each death, each forced end and each end that takes its time.
+        rotation: What becomes of logs that are large; None: nothing.
     """
 
-    def __init__(self, processes: Iterable[Process], tell: Callable[[str], None]) -> None:
+    def __init__(self, processes: Iterable[Process], tell: Callable[[str], None], rotation: Rotation | None = None) -> None:
         self.processes = tuple(processes)
         self._tell = tell
+        self._rotation = rotation
+        self._kept_whole: set[Path] = set()
+        """Logs of which somebody was told that they can't be cut."""
         self._stop = threading.Event()
         self._now = threading.Event()
         self._wakes: tuple[socket.socket, socket.socket] | None = None
@@ -63,10 +69,20 @@ class Supervisor:
             if code is not None:
                 how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
                 self._tell(f"{process.name} {how}; starting it again (its log: {process.log})")
+            self._cut(process.log)
         if self._wakes is None:
             time.sleep(rest)
         elif select.select(self._wakes[:1], [], [], rest)[0]:
             self._wakes[0].recv(4096)
+
+    def _cut(self, log: Path) -> None:
+        try:
+            if self._rotation is not None and self._rotation.turn(log):
+                self._kept_whole.discard(log)
+        except OSError as error:
+            if log not in self._kept_whole:
+                self._kept_whole.add(log)
+                self._tell(f"{log} is too large, and what is older can't be put aside: {error.strerror}; make room there")
 
     def run(self) -> None:
         """Looks after them until the end is asked for."""

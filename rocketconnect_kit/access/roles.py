@@ -102,6 +102,7 @@ _SERVICE = frozenset(
     {
         "config.v1.ConfigService/RecordPositionsMove",
         "keystore.v1.KeystoreService/MoveSecrets",
+        "position.v1.PositionService/ForgetPositions",
         "executor.v1.ExecutorService/ValidateConnector",
         "executor.v1.ExecutorService/PreviewConnector",
         "executor.v1.ExecutorService/VerifyConnector",

@@ -10,6 +10,8 @@ V = TypeVar("V")
 
 _NUMBER = "number"
 _ASSIGNMENT_CHANGES = "assignment_changes"
+_WEEK = 7 * 24 * 3600 * 1000
+"""Of the floor: see `rocketconnect_kit.clock.number_floor`."""
 
 
 class Table(dict[K, V]):
@@ -60,7 +62,8 @@ class Tables:
         self.connectors: Table[str, Connector] = Table()
         self.plans: Table[str, Plan] = Table()
         self.units: Table[Key, Unit] = Table()
-        # Kept when a connector is deleted: its uid may be adopted, and generations of a uid never go back.
+        # Kept when a connector is deleted, as long as they say more than the floor: its uid may be adopted, and generations of a
+        # uid never go back.
         self.generations: Table[str, int] = Table()
         self.counters: Table[str, int] = Table()
         self._floor = 0
@@ -76,6 +79,16 @@ class Tables:
     def next_generation(self, uid: str) -> int:
         """Return a plan generation of a connector that is higher than every one before; drawn when it is stored."""
         return max(self.generations.get(uid, 0), self._floor) + 1
+
+    def drop_generations(self) -> None:
+        """Forget those of deleted connectors that the floor has passed by a week.
+
+        The next one is above the floor, so it is above them whether they are known or not (invariant 3). Should the clock go back
+        by more than that, the position service refuses the lower one and tells the newest, as after a backup was put back.
+        """
+        passed = self._floor - _WEEK
+        for uid in [uid for uid, number in self.generations.items() if number < passed and uid not in self.connectors]:
+            self.generations.drop(uid)
 
     def next_epochs(self, count: int) -> range:
         """Draw the numbers of as many assignments, and count these."""

@@ -39,7 +39,7 @@ def change(action: Action, row: _Row, by: Signature, now: int, of_revision: int)
 
 
 def write(connection: sa.Connection, sequence: int, made: Change) -> None:
-    """Keep a change for ever, under the number of the write that made it."""
+    """Keep a change for as long as its connector is known, under the number of the write that made it."""
     values = {column.name: getattr(made, column.name) for column in history.c if column.name != "sequence"}
     connection.execute(history.insert().values(sequence=sequence, **values))
 

@@ -16,6 +16,8 @@ from rocketconnect_kit.serving.server import run, serve
 from rocketconnect_kit.settings import StoreSettings, load, setting
 from rocketconnect_kit.store import database
 from services.config.feed import ChangeFeed
+from services.config.forgetting.rows import ForgettingStore
+from services.config.forgetting.sweeping import Forgetting
 from services.config.keystore.service import KeystoreService, seal_anew
 from services.config.keystore.store import SecretStore
 from services.config.predecessors.warning import GrpcPositions, Predecessors
@@ -31,6 +33,9 @@ class ConfigSettings(StoreSettings):
 
     keystore_keys: Path | None = setting(
         None, "a file of keys, which its secrets are sealed with; none: there is no keystore", check=Keys.read
+    )
+    forget_deleted_days: float = setting(
+        365.0, "how long a deleted connector can be adopted; then it is forgotten, with its positions; 0: never", ge=0
     )
 
 
@@ -60,7 +65,8 @@ async def _main(settings: ConfigSettings) -> int:
     try:
         if keys:
             await asyncio.to_thread(seal_anew, secrets, keys)
-        async with feed.running():
+        forgetting = Forgetting(ForgettingStore(engine), positions, settings.forget_deleted_days, lambda: time.time_ns() // 1_000)
+        async with feed.running(), forgetting.running():
             return await serve(
                 "config",
                 add_services,

@@ -30,6 +30,7 @@ origins = sa.Table(
     sa.Column("place", sa.String(64)),
     sa.Column("name", sa.String(64)),
 )
+forgotten = sa.Table("config_forgotten", metadata, sa.Column("connector_uid", sa.String(128), primary_key=True))
 revisions = sa.Table(
     "config_revisions",
     metadata,

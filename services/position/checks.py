@@ -18,6 +18,7 @@ MAXIMUM_OFFSET = 1_024
 MAXIMUM_RESUME = 256 * 1024
 MAXIMUM_UPDATES = 10_000
 MAXIMUM_FENCES = 10_000
+MAXIMUM_FORGOTTEN = 1_000
 MAXIMUM_WORKER = 128
 
 _MAXIMUM_TOLD = 100
@@ -59,6 +60,15 @@ def fence_problems(fence: Fence) -> list[FieldProblem]:
         if value < 0:
             problems.append(FieldProblem(f"fence.{name}", str(value), "is negative", "give the one of the assignment"))
     return problems
+
+
+def uids_problems(uids: Sequence[str]) -> list[FieldProblem]:
+    """Return what is wrong with the connectors that are to be forgotten."""
+    if len(uids) > MAXIMUM_FORGOTTEN:
+        fix = f"forget at most {MAXIMUM_FORGOTTEN:,} at once"
+        return [FieldProblem("connector_uids", "", f"holds {counted(uids, 'connector')}", fix)]
+    fix = "give the uids of the connectors, as the config service tells them"
+    return [FieldProblem("connector_uids", uid[:128], "is not a uid", fix) for uid in uids if not _UID.fullmatch(uid)]
 
 
 def worker_problems(worker_id: str) -> list[FieldProblem]:

@@ -44,6 +44,7 @@ class Update:
         incarnation: the one that the sender knows, from this service, or a higher one from a topic or a target; 0: not given.
         resume: what the runtime or the source needs to resume; may be a secret of the source.
         expected: the offset that must be stored now; "none": no position may be stored; "": whatever is there.
+        forget: the partition is no more; its position is removed, and the new offset is not stored.
     """
 
     partition: str
@@ -51,6 +52,7 @@ class Update:
     incarnation: int
     resume: str = field(repr=False)
     expected: str
+    forget: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,8 @@ class ConnectorRow:
     One that was never opened has generation 0, incarnation 0, and is clean. `revision` is the one that the generation is a plan
     of; 0: not known. `wait`: so many microseconds owners of its tasks that were shut out by newer ones may still write, counted
     from when it was stored, whose id is `wait_id` (0: nobody is waited for); below 0: they stopped so long ago, and what they sent
-    may be under way. `epoch_floor` is the highest epoch that was opened in an earlier generation.
+    may be under way. `epoch_floor` is the highest epoch that was opened in an earlier generation. `forgotten`: when all else of it
+    was forgotten, in microseconds since 1970; 0: it was not.
     """
 
     uid: str
@@ -90,6 +93,7 @@ class ConnectorRow:
     wait: int = 0
     wait_id: int = 0
     epoch_floor: int = 0
+    forgotten: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +121,10 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a decision changes: rows to write, a snapshot to keep, the positions that are forgotten: some of them, or all."""
+    """What a decision changes: rows to write, a snapshot to keep, the positions that are forgotten: some of them, or all.
+
+    `forget_owners`: tasks and snapshots are forgotten, all of them.
+    """
 
     connector: ConnectorRow | None = None
     tasks: tuple[TaskRow, ...] = ()
@@ -125,6 +132,7 @@ class Effects:
     forget_positions: bool = False
     forget: tuple[str, ...] = ()
     snapshot: Snapshot | None = None
+    forget_owners: bool = False
 
 
 @dataclass(frozen=True, slots=True)

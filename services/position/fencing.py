@@ -45,10 +45,18 @@ Incarnation
     was drawn after the backup stands in topics and targets, and must not be drawn again. For the same reason a task may commit a
     higher one than is stored: every move by hand has shut out all tasks, so an owner that is let in knows a higher one only
     from a topic or a target that has seen it.
+
+Forgotten
+    Of a connector that was deleted, and that nobody can adopt any more, one row stays: generation, highest epoch and incarnation,
+    as if it were reset, and that it is forgotten. That row is why nothing is lost (invariants 1 and 3): no task is opened and none
+    is confirmed, whichever generation it has, so neither an owner that was stopped all the while nor a configuration that was put
+    back from a backup finds an empty ledger and begins anew. What a person resets or imports is no longer forgotten, and begins
+    above all incarnations and epochs that there were.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 
 from rocketconnect_kit.clock import number_floor
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, PermissionDenied
@@ -94,11 +102,14 @@ def open_task(
 
     Raises:
         FailedPrecondition: FENCED when a newer generation or epoch was opened before.
+        FailedPrecondition: POSITIONS_FORGOTTEN.
         PermissionDenied: NOT_OWNER when another worker has opened it under this epoch.
     """
     connector, row = ledger.connector, ledger.tasks.get(fence.task)
     if why := _outdated(ledger, fence):
         raise _fenced(ledger, fence, why)
+    if connector.forgotten:
+        raise _forgotten(connector)
     same_owner = row is not None and (row.generation, row.epoch) == (fence.generation, fence.epoch)
     if same_owner and row is not None:
         _require_owner(fence, row, worker)
@@ -139,7 +150,8 @@ def confirm(
     for fence in fences:
         row = ledger.tasks.get(fence.task) or TaskRow(fence.task, 0, 0, clean=True, open=False)
         opened = (row.generation, row.epoch) == (fence.generation, fence.epoch)
-        if (opened and (not row.open or _is_anothers(row, worker))) or _outdated(ledger, fence):
+        shut_out = ledger.connector.forgotten or (opened and (not row.open or _is_anothers(row, worker)))
+        if shut_out or _outdated(ledger, fence):
             fenced.append(fence)
         else:
             left = _left(row.lease, row.lease_id, seen)
@@ -170,21 +182,28 @@ def commit(
     _require_owner(fence, row, worker)
     if not row.open:
         raise _fenced(ledger, fence, "positions were altered or reset since it was opened")
-    changed = []
+    changed, forgotten = [], []
     for update in updates:
         stored = ledger.positions.get(update.partition)
+        if update.forget and stored is None:
+            # Its own commit once more.
+            continue
         incarnation = stored.incarnation if stored is not None else connector.incarnation
         _require_incarnation(update, incarnation)
         position = Position(update.partition, update.offset, max(incarnation, update.incarnation), update.resume, now)
         # Its own commit once more: only the fence's owner could have stored this, so the expectation held then.
-        if stored is not None and replace(stored, update_time=now) == position:
+        if not update.forget and stored is not None and replace(stored, update_time=now) == position:
             continue
         _require_expected(update, stored)
-        changed.append(position)
+        if update.forget:
+            forgotten.append(update.partition)
+        else:
+            changed.append(position)
     lease, lease_id = (0, 0) if _left(row.lease, row.lease_id, seen) <= _OVER else (row.lease, row.lease_id)
     kept = replace(row, clean=clean, lease=lease, lease_id=lease_id)
     waiting = _waiting_for(connector, (), seen)
-    return Effects(None if waiting == connector else waiting, () if kept == row else (kept,), tuple(changed))
+    rows = () if kept == row else (kept,)
+    return Effects(None if waiting == connector else waiting, rows, tuple(changed), forget=tuple(forgotten))
 
 
 def alter(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) -> Effects:
@@ -200,8 +219,20 @@ def alter(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) -> Ef
 
 def reset(ledger: Ledger, now: int) -> Effects:
     """Forget all positions. The ledger holds all of the connector."""
-    fresh = replace(ledger.connector, incarnation=_above_all(ledger, now), carried_clean=True)
+    fresh = replace(ledger.connector, incarnation=_above_all(ledger, now), carried_clean=True, forgotten=0)
     return Effects(fresh, _shut_out(ledger, clean=True), forget_positions=True)
+
+
+def forget(ledger: Ledger, seen: Sightings, now: int) -> Effects:
+    """Forget a connector that was deleted for good. The ledger holds all of it. Again, it changes nothing."""
+    connector = ledger.connector
+    if connector.forgotten:
+        return Effects()
+    waiting = _waiting_for(connector, [task for task in ledger.tasks.values() if task.lease_id], seen)
+    kept = replace(
+        waiting, incarnation=_above_all(ledger, now), carried_clean=True, epoch_floor=_highest_epoch(ledger), forgotten=max(now, 1)
+    )
+    return Effects(kept, forget_positions=True, forget_owners=True)
 
 
 def restore(ledger: Ledger, snapshot: Snapshot, now: int) -> Effects:
@@ -232,7 +263,7 @@ def put_back(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) ->
     positions = tuple(Position(partition, offset, incarnation, resume, now) for partition, (offset, resume) in wanted.items())
     forgotten = tuple(sorted(partition for partition in ledger.positions if snapshots.moves(partition) and partition not in wanted))
     # A partition that is forgotten may be met again: it must not begin below what sinks have stored of it.
-    connector = replace(ledger.connector, incarnation=incarnation)
+    connector = replace(ledger.connector, incarnation=incarnation, forgotten=0)
     return Effects(connector, _shut_out(ledger, clean=None), positions, forget=forgotten)
 
 
@@ -257,7 +288,7 @@ def apply(ledger: Ledger, effects: Effects) -> Ledger:
     """Return the ledger after the effects."""
     return Ledger(
         effects.connector or ledger.connector,
-        {**ledger.tasks, **{task.task: task for task in effects.tasks}},
+        {**({} if effects.forget_owners else ledger.tasks), **{task.task: task for task in effects.tasks}},
         {
             **{
                 partition: position
@@ -347,6 +378,15 @@ def _require_owner(fence: Fence, row: TaskRow, worker: str) -> None:
             f"and {worker!r} may not speak for it; give each executor an id and a token or a certificate of its own"
         )
         raise PermissionDenied("NOT_OWNER", message, connector_uid=fence.connector_uid, task=str(fence.task))
+
+
+def _forgotten(connector: ConnectorRow) -> FailedPrecondition:
+    when = datetime.fromtimestamp(connector.forgotten // 1_000_000, UTC).date()
+    message = (
+        f"connector {connector.uid} was deleted, and where it was is forgotten since {when}; stop it, and let it begin anew with "
+        "`rocketconnect position reset`, or put its positions back with `rocketconnect position import`"
+    )
+    return FailedPrecondition("POSITIONS_FORGOTTEN", message, connector_uid=connector.uid)
 
 
 def _fenced(ledger: Ledger, fence: Fence, why: str) -> FailedPrecondition:

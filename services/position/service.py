@@ -191,6 +191,13 @@ class PositionService(PositionServiceServicer):
             offset_alone=wire.offset_alone(entry, moved),
         )
 
+    async def ForgetPositions(self, request: pb.ForgetPositionsRequest, context: ServicerContext) -> pb.ForgetPositionsResponse:
+        """Forget deleted connectors for good."""
+        uids = wire.forgotten(request)
+        await asyncio.gather(*(asyncio.wrap_future(self._store.forget(uid)) for uid in uids))
+        _log.info("deleted connectors forgotten", uids=uids)
+        return pb.ForgetPositionsResponse()
+
     async def _check_holder(self, fence: Fence, worker: str) -> None:
         """Return if the worker holds the task under this fence, or nobody can say whether it does.
 

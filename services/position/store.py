@@ -34,6 +34,7 @@ _connectors = sa.Table(
     sa.Column("wait", sa.BigInteger),
     sa.Column("wait_id", sa.BigInteger),
     sa.Column("epoch_floor", sa.BigInteger),
+    sa.Column("forgotten", sa.BigInteger),
 )
 _tasks = sa.Table(
     "position_tasks",
@@ -160,6 +161,14 @@ class PositionStore:
         """Forget all positions (see `fencing.reset`)."""
         return self._move(uid, lambda ledger: fencing.reset(ledger, self._now()), dry_run=dry_run)
 
+    def forget(self, uid: str) -> "Future[None]":
+        """Forget a deleted connector for good (see `fencing.forget`)."""
+
+        def decide(ledger: Ledger) -> tuple[Effects, None]:
+            return fencing.forget(ledger, self._seen, self._now()), None
+
+        return self._writer.submit(_Change(uid, decide))
+
     def put_back(self, uid: str, wanted: Mapping[str, tuple[str, str]], *, dry_run: bool = False) -> "Future[Moved]":
         """Move to exactly these positions (see `fencing.put_back`)."""
         return self._move(uid, lambda ledger: fencing.put_back(ledger, wanted, self._now()), dry_run=dry_run)
@@ -251,6 +260,7 @@ class _Books:
         self._positions: dict[tuple[str, str], Position] = {}
         self._forgotten: set[str] = set()
         self._forgotten_partitions: set[tuple[str, str]] = set()
+        self._without_owners: set[str] = set()
         self._snapshots: list[tuple[str, Snapshot]] = []
         self._pages = {change.uid: _Pages(ConnectorRow(change.uid, 0, 0, carried_clean=True)) for change in changes}
         all_tasks = {change.uid for change in changes if change.task is None}
@@ -275,6 +285,12 @@ class _Books:
             return error
         if effects.connector is not None:
             pages.connector = self._connectors[change.uid] = effects.connector
+        if effects.forget_owners:
+            self._without_owners.add(change.uid)
+            for number in pages.tasks:
+                self._tasks.pop((change.uid, number), None)
+            pages.tasks.clear()
+            self._snapshots = [each for each in self._snapshots if each[0] != change.uid]
         for task in effects.tasks:
             pages.tasks[task.task] = self._tasks[change.uid, task.task] = task
         if effects.forget_positions:
@@ -296,9 +312,13 @@ class _Books:
         """Write what has changed."""
         for uid in sorted(self._forgotten):
             self._connection.execute(_positions.delete().where(_positions.c.connector_uid == uid))
-        for uid, partition in sorted(self._forgotten_partitions):
-            row = (_positions.c.connector_uid == uid) & (_positions.c.partition == partition)
-            self._connection.execute(_positions.delete().where(row))
+        for uid in sorted(self._without_owners):
+            self._connection.execute(_tasks.delete().where(_tasks.c.connector_uid == uid))
+            self._connection.execute(_snapshots.delete().where(_snapshots.c.connector_uid == uid))
+        if self._forgotten_partitions:
+            row = (_positions.c.connector_uid == sa.bindparam("of_uid")) & (_positions.c.partition == sa.bindparam("of_partition"))
+            gone = [{"of_uid": uid, "of_partition": partition} for uid, partition in sorted(self._forgotten_partitions)]
+            self._connection.execute(_positions.delete().where(row), gone)
         for uid, snapshot in self._snapshots:
             self._keep(uid, snapshot)
         upsert(self._connection, _connectors, [asdict(row) for row in self._connectors.values()])
@@ -334,6 +354,7 @@ class _Books:
                 row.wait,
                 row.wait_id,
                 row.epoch_floor,
+                row.forgotten,
             )
 
     def _all(self, table: sa.Table, uids: Iterable[str]) -> Iterable[sa.Row[Any]]:

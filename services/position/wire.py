@@ -49,6 +49,16 @@ def confirmed(request: pb.ConfirmEpochsRequest) -> tuple[dict[str, list[Fence]],
     return by_connector, lease
 
 
+def forgotten(request: pb.ForgetPositionsRequest) -> list[str]:
+    """Return the uids of the connectors to forget, each once.
+
+    Raises:
+        InvalidArgument: POSITION_INVALID with all that is wrong with them.
+    """
+    checks.refuse(checks.uids_problems(request.connector_uids))
+    return sorted(set(request.connector_uids))
+
+
 def fences(values: Iterable[Fence]) -> pb.ConfirmEpochsResponse:
     """Return the answer to ConfirmEpochs: who is fenced."""
     return pb.ConfirmEpochsResponse(fenced=[pb.TaskFence(**asdict(each)) for each in values])
@@ -72,7 +82,9 @@ def commit(request: pb.CommitPositionsRequest) -> tuple[Fence, tuple[Update, ...
             problems += checks.offset_problems(f"{field}.expected_offset", expected)
             expected = checks.canonical_offset(expected) or NONE
         offset = checks.canonical_offset(position.offset) or ""
-        updates.append(Update(position.partition, offset, position.incarnation, position.resume, expected))
+        if update.forget:
+            problems += checks.movable_problems(field, position.partition)
+        updates.append(Update(position.partition, offset, position.incarnation, position.resume, expected, update.forget))
     checks.refuse(problems)
     return value, tuple(updates)
 

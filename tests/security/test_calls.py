@@ -96,6 +96,7 @@ TABLE = {
     "position.v1.PositionService/AlterPositions": Row(ORDERS, STORED),
     "position.v1.PositionService/CommitPositions": Row(EXECUTORS),
     "position.v1.PositionService/ConfirmEpochs": Row(EXECUTORS),
+    "position.v1.PositionService/ForgetPositions": Row(SERVICES),
     "position.v1.PositionService/ImportPositions": Row(ORDERS, STORED),
     "position.v1.PositionService/ListPositionSnapshots": Row(LOOKS),
     "position.v1.PositionService/ListPositions": Row(LOOKS_AND_EXECUTORS),

@@ -148,6 +148,7 @@ def _settle_connector(state: State, uid: str) -> None:
         state.forget_replan(uid)
         if connector.deleted:
             state.tables.connectors.drop(uid)
+            state.tables.drop_generations()
 
 
 def _add_missing(state: State, connector: Connector, units: Sequence[Unit]) -> None:

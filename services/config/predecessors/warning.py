@@ -26,6 +26,8 @@ from services.config.validation.executors import Executors, Verdict
 POSITIONS_SECONDS = 2.0
 """How long a create waits for the position service at most: what it says is told, and decides nothing else."""
 
+FORGETTING_SECONDS = 60.0
+
 _OWN = "~"
 """How partitions begin that are no part of what is read: notes of tasks."""
 _UNREAD = ("", "[0]")
@@ -64,6 +66,16 @@ class GrpcPositions:
         """Return the highest revision that tasks ran (see `Positions`)."""
         answer = await self._listed(pb.ListPositionsRequest(connector_uid=uid, page_size=1))
         return 0 if answer is None else answer.newest_revision
+
+    async def forget(self, uids: Sequence[str]) -> bool:
+        """Forget connectors; see `forgetting.sweeping.Positions`."""
+        if self._channel is None:
+            return False
+        with remote_errors():
+            await PositionServiceStub(self._channel).ForgetPositions(
+                pb.ForgetPositionsRequest(connector_uids=uids), timeout=FORGETTING_SECONDS
+            )
+        return True
 
     async def _listed(self, request: pb.ListPositionsRequest) -> pb.ListPositionsResponse | None:
         if self._channel is None:

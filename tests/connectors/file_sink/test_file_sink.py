@@ -75,6 +75,29 @@ def test_text_takes_bytes_and_values_as_they_are(tmp_path: Path) -> None:
     assert path.read_bytes() == b'a\xff\n\n\n{"x":1}\n' + large + b"\xff\n\n" * 1500
 
 
+def test_a_deleted_connector_leaves_the_files_that_count_and_nothing_that_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    FileSink().deleted(config(path, format="parquet"), "uid")
+    assert not path.exists()
+    sink = Sinking(path, format="parquet")
+
+    def dies(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(dataset.DatasetTask, "_rename", dies)
+        sink.write([{"x": 1}])
+    (path / "_rocketconnect/uid/staged/0-0-0-given-up").mkdir()
+    FileSink().deleted(config(path, format="parquet"), "another")
+    assert rows(path) == []
+    for _ in range(2):
+        FileSink().deleted(config(path, format="parquet"), "uid")
+        assert rows(path) == [{"x": 1}]
+    assert not (path / "_rocketconnect/uid/staged").exists()
+
+
 def test_small_and_large_batches_make_the_same_lines(tmp_path: Path) -> None:
     values = [{"n": index, "f": index / 7, "s": f'"{index}",\n' if index % 3 else None, "l": [index]} for index in range(6000)]
     for form in ("csv", "jsonlines", "text"):

@@ -141,6 +141,47 @@ class OpenTaskResponse(_message.Message):
 Global___OpenTaskResponse: _TypeAlias = OpenTaskResponse  # noqa: Y015
 
 @_typing.final
+class ForgetPositionsRequest(_message.Message):
+    """See PositionService.ForgetPositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_UIDS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def connector_uids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The connectors."""
+
+    def __init__(
+        self,
+        *,
+        connector_uids: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector_uids", b"connector_uids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetPositionsRequest: _TypeAlias = ForgetPositionsRequest  # noqa: Y015
+
+@_typing.final
+class ForgetPositionsResponse(_message.Message):
+    """See PositionService.ForgetPositions."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ForgetPositionsResponse: _TypeAlias = ForgetPositionsResponse  # noqa: Y015
+
+@_typing.final
 class PositionUpdate(_message.Message):
     """A position to store."""
 
@@ -148,8 +189,14 @@ class PositionUpdate(_message.Message):
 
     POSITION_FIELD_NUMBER: _builtins.int
     EXPECTED_OFFSET_FIELD_NUMBER: _builtins.int
+    FORGET_FIELD_NUMBER: _builtins.int
     expected_offset: _builtins.str
     """Compare-and-set: the offset that must be stored now; "none": no position may be stored. Empty: whatever is there."""
+    forget: _builtins.bool
+    """The partition is no more, and its position is removed: the offset is not stored. What has its name later is the same to readers of
+    the topic, under the same incarnation, so a source says so only where the same name and the same offset are the same record for
+    ever.
+    """
     @_builtins.property
     def position(self) -> _record_pb2.Position:
         """The new position. Its update time is set by the service."""
@@ -159,10 +206,11 @@ class PositionUpdate(_message.Message):
         *,
         position: _record_pb2.Position | None = ...,
         expected_offset: _builtins.str = ...,
+        forget: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["position", b"position"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected_offset", b"expected_offset", "position", b"position"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected_offset", b"expected_offset", "forget", b"forget", "position", b"position"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

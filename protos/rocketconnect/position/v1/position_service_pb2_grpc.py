@@ -30,6 +30,7 @@ class PositionServiceStub:
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it, and the
     metadata has the newest generation of the connector that was opened, as opened_generation;
+    POSITIONS_FORGOTTEN: the connector was deleted, and where it was is forgotten (ForgetPositions), so its tasks must not begin anew;
     NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
@@ -89,6 +90,11 @@ class PositionServiceStub:
                 request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsResponse.FromString,
                 _registered_method=True)
+        self.ForgetPositions = channel.unary_unary(
+                '/rocketconnect.position.v1.PositionService/ForgetPositions',
+                request_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ForgetPositionsRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ForgetPositionsResponse.FromString,
+                _registered_method=True)
 
 
 class PositionServiceServicer:
@@ -96,6 +102,7 @@ class PositionServiceServicer:
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it, and the
     metadata has the newest generation of the connector that was opened, as opened_generation;
+    POSITIONS_FORGOTTEN: the connector was deleted, and where it was is forgotten (ForgetPositions), so its tasks must not begin anew;
     NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
@@ -173,6 +180,15 @@ class PositionServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ForgetPositions(self, request, context):
+        """Forgets all that is stored of connectors that were deleted and whose uids nobody can adopt any more, for good. That they were
+        forgotten stays: their tasks are not opened, and none is confirmed, whoever asks, until somebody resets or imports their positions:
+        a configuration that comes back from a backup does not begin as if it were new. May be repeated.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_PositionServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -221,6 +237,11 @@ def add_PositionServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsRequest.FromString,
                     response_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsResponse.SerializeToString,
             ),
+            'ForgetPositions': grpc.unary_unary_rpc_method_handler(
+                    servicer.ForgetPositions,
+                    request_deserializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ForgetPositionsRequest.FromString,
+                    response_serializer=rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ForgetPositionsResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'rocketconnect.position.v1.PositionService', rpc_method_handlers)
@@ -234,6 +255,7 @@ class PositionService:
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it, and the
     metadata has the newest generation of the connector that was opened, as opened_generation;
+    POSITIONS_FORGOTTEN: the connector was deleted, and where it was is forgotten (ForgetPositions), so its tasks must not begin anew;
     NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
@@ -475,6 +497,33 @@ class PositionService:
             '/rocketconnect.position.v1.PositionService/ImportPositions',
             rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsRequest.SerializeToString,
             rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ImportPositionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ForgetPositions(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.position.v1.PositionService/ForgetPositions',
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ForgetPositionsRequest.SerializeToString,
+            rocketconnect_dot_position_dot_v1_dot_position__service__pb2.ForgetPositionsResponse.FromString,
             options,
             channel_credentials,
             insecure,

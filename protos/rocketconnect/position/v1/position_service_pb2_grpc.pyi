@@ -31,6 +31,7 @@ class PositionServiceStub:
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it, and the
     metadata has the newest generation of the connector that was opened, as opened_generation;
+    POSITIONS_FORGOTTEN: the connector was deleted, and where it was is forgotten (ForgetPositions), so its tasks must not begin anew;
     NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
@@ -72,6 +73,11 @@ class PositionServiceStub:
     """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
     what the sink has seen and what the source keeps beside its offsets included, and all others are forgotten. Raises the incarnation of each that changes.
     """
+    ForgetPositions: _grpc.UnaryUnaryMultiCallable[_position_service_pb2.ForgetPositionsRequest, _position_service_pb2.ForgetPositionsResponse]
+    """Forgets all that is stored of connectors that were deleted and whose uids nobody can adopt any more, for good. That they were
+    forgotten stays: their tasks are not opened, and none is confirmed, whoever asks, until somebody resets or imports their positions:
+    a configuration that comes back from a backup does not begin as if it were new. May be repeated.
+    """
 
 @_typing.type_check_only
 class PositionServiceAsyncStub(PositionServiceStub):
@@ -79,6 +85,7 @@ class PositionServiceAsyncStub(PositionServiceStub):
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it, and the
     metadata has the newest generation of the connector that was opened, as opened_generation;
+    POSITIONS_FORGOTTEN: the connector was deleted, and where it was is forgotten (ForgetPositions), so its tasks must not begin anew;
     NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
@@ -117,12 +124,18 @@ class PositionServiceAsyncStub(PositionServiceStub):
     """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
     what the sink has seen and what the source keeps beside its offsets included, and all others are forgotten. Raises the incarnation of each that changes.
     """
+    ForgetPositions: _aio.UnaryUnaryMultiCallable[_position_service_pb2.ForgetPositionsRequest, _position_service_pb2.ForgetPositionsResponse]  # type: ignore[assignment]
+    """Forgets all that is stored of connectors that were deleted and whose uids nobody can adopt any more, for good. That they were
+    forgotten stays: their tasks are not opened, and none is confirmed, whoever asks, until somebody resets or imports their positions:
+    a configuration that comes back from a backup does not begin as if it were new. May be repeated.
+    """
 
 class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
     """Owns positions, keyed by (connector uid, partition). A commit that is acknowledged is on disk; nothing moves on its own.
 
     Errors: FAILED_PRECONDITION (FENCED: a newer epoch or plan generation has opened the task: the sender must stop it, and the
     metadata has the newest generation of the connector that was opened, as opened_generation;
+    POSITIONS_FORGOTTEN: the connector was deleted, and where it was is forgotten (ForgetPositions), so its tasks must not begin anew;
     NOT_STOPPED: positions are moved only while the connector is wanted STOPPED and none of its tasks runs any more), ABORTED
     (POSITION_MISMATCH: an expected position is not the stored one), NOT_FOUND (CONNECTOR_NOT_FOUND; SNAPSHOT_NOT_FOUND: where the
     connector was at the end of that revision is not known), INVALID_ARGUMENT (POSITION_INVALID: everything that is wrong, as the
@@ -212,6 +225,17 @@ class PositionServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_position_service_pb2.ImportPositionsResponse, _abc.Awaitable[_position_service_pb2.ImportPositionsResponse]]:
         """Puts back all positions of a connector as ListPositions gave them before, while it is stopped: those in the request are stored,
         what the sink has seen and what the source keeps beside its offsets included, and all others are forgotten. Raises the incarnation of each that changes.
+        """
+
+    @_abc_1.abstractmethod
+    def ForgetPositions(
+        self,
+        request: _position_service_pb2.ForgetPositionsRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_position_service_pb2.ForgetPositionsResponse, _abc.Awaitable[_position_service_pb2.ForgetPositionsResponse]]:
+        """Forgets all that is stored of connectors that were deleted and whose uids nobody can adopt any more, for good. That they were
+        forgotten stays: their tasks are not opened, and none is confirmed, whoever asks, until somebody resets or imports their positions:
+        a configuration that comes back from a backup does not begin as if it were new. May be repeated.
         """
 
 def add_PositionServiceServicer_to_server(servicer: PositionServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -124,6 +124,7 @@ class PositionClient:
             update.expected_offset = self._known.get(partition, "none")
             update.position.incarnation = stored.incarnation
             update.position.resume = stored.text
+            update.forget = stored.gone
         self._under_way = self._stub.CommitPositions.future(request, timeout=seconds)
         return self._under_way
 
@@ -138,7 +139,11 @@ class PositionClient:
         """
         with _errors():
             call.result()
-        self._known.update({partition: _text(stored.offset) for partition, stored in updates.items()})
+        for partition, stored in updates.items():
+            if stored.gone:
+                self._known.pop(partition, None)
+            else:
+                self._known[partition] = _text(stored.offset)
 
     def store(self, updates: Mapping[str, Stored]) -> None:
         """Stores positions and waits for that; raises as `settled` does."""

@@ -16,11 +16,13 @@ class Stored:
         offset: Of the next record.
         incarnation: Raised by each deliberate reset.
         resume: What the task, or its source, stored with it. It may be a secret of the source.
+        gone: The partition is no more: nothing is to be stored of it.
     """
 
     offset: Offset
     incarnation: int = 0
     resume: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    gone: bool = False
 
     @property
     def of_source(self) -> Position:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from rocketconnect_sdk.columns.compact import Column, Texts, picked
@@ -25,6 +26,9 @@ from services.executor.runtime.source.pieces import Piece, ReadBatch
 from services.executor.runtime.source.takeover import Found
 
 T = TypeVar("T")
+
+_STAMPERS = 10_000
+"""Invariant 7: of so many source partitions what marks their records is kept; a source may have ever new ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ class Encoder:
         self._target = target
         self._found = found
         self._incarnation = incarnation
-        self._stampers: dict[str, tuple[str, Stamper]] = {}
+        self._stamper = lru_cache(_STAMPERS)(self._made_stamper)
 
     def encode(self, batch: SourceBatch, read_at: float) -> Encoded:
         """Makes pieces of a batch.
@@ -123,6 +127,7 @@ class Encoder:
         if count:
             end = end or batch.offsets[count - 1]
         made = ReadBatch(batch.partition, self.key(batch.partition), end, read_at).timed(batch.timestamps_ms, count)
+        made.gone = batch.gone and not len(batch)
         if batch.resume is not None:
             # The map belongs to the end of the whole batch, and to no record within.
             made.resume, made.closes = batch.resume, count == len(batch)
@@ -250,13 +255,9 @@ class Encoder:
         """See Found.lane."""
         return self._found.lane(topic, queues, self.key(partition), self._incarnation(partition), first)
 
-    def _stamper(self, partition: str) -> tuple[str, Stamper]:
-        found = self._stampers.get(partition)
-        if found is None:
-            target = self._target
-            stamper = Stamper(target.uid, target.epoch, partition, self._incarnation(partition))
-            found = self._stampers[partition] = (mark_key(target.uid, partition), stamper)
-        return found
+    def _made_stamper(self, partition: str) -> tuple[str, Stamper]:
+        target = self._target
+        return mark_key(target.uid, partition), Stamper(target.uid, target.epoch, partition, self._incarnation(partition))
 
 
 @dataclass(frozen=True, slots=True)

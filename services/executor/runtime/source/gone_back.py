@@ -83,7 +83,7 @@ def passing(moved: Mapping[str, Stored], found: Found, progress: Progress, key: 
         name = key(partition)
         found.passed(name, position.incarnation, position.offset, drained=not progress.is_open(partition))
         if found.holds(name):
-            stored[partition] = replace(position, incarnation=progress.stored_incarnation(partition))
+            stored[partition] = replace(position, incarnation=progress.stored_incarnation(partition), gone=False)
     return stored
 
 

@@ -30,6 +30,7 @@ class ReadBatch:
         first_ms: The source's time of its first record, milliseconds since 1970; None: not known.
         last_ms: That of its last record.
         trace_id: Of a traced one among them; empty: none is.
+        gone: The source partition is no more, and its position is to be forgotten.
     """
 
     partition: str
@@ -43,6 +44,7 @@ class ReadBatch:
     first_ms: int | None = None
     last_ms: int | None = None
     trace_id: str = ""
+    gone: bool = False
 
     def timed(self, times_ms: Sequence[int | None] | None, count: int) -> "ReadBatch":
         """This one, now that its records are known to have these times; so many of them go on."""
@@ -137,6 +139,9 @@ class Piece:
         return bisect_right(self.offsets, mark)
 
 
+_NOWHERE = Stored(())
+
+
 class Progress:
     """Which positions are safe, and from where a successor has to look into the queues.
 
@@ -218,12 +223,15 @@ class Progress:
                 break
             if batch.closes:
                 passed = count
-                self._moved[partition] = Stored(batch.end, self.incarnation(partition), batch.resume)
+                self._moved[partition] = Stored(batch.end, self.incarnation(partition), batch.resume, gone=batch.gone)
         for _ in range(passed):
             batch = batches.popleft()
             batch.covered = True
             if batch.first_ms is not None or batch.last_ms is not None:
                 self._passed.append(batch)
+        if not batches and self._moved.get(partition, _NOWHERE).gone:
+            # Invariant 7: with its position goes what is known of it. Whatever has its name later begins as a new one does.
+            del self._open[partition]
 
     def take_moved(self) -> dict[str, Stored]:
         """The positions that have moved since the last call."""

@@ -150,6 +150,30 @@ class TestPlanning:
         running.plan_again("u1")
         assert running.plan("u1", 3) == 1002
 
+    def test_generations_of_deleted_connectors_are_forgotten_when_the_floor_has_passed_them_and_never_go_back(
+        self, cluster: ClusterOnPaper, connector: MakeConnector
+    ) -> None:
+        day = 24 * 3600 * 1000
+        cluster.register("a")
+        cluster.connectors(connector("living"))
+        cluster.plan("living", 0)
+        last = 0
+        for number in range(30):
+            cluster.state.tables.raise_floor(number * day)
+            uid = f"u{number}"
+            cluster.connectors(connector(uid))
+            last = cluster.plan(uid, 0)
+            cluster.connectors(deleted=(uid,))
+        kept = {"living", *(f"u{number}" for number in range(22, 30))}
+        assert set(cluster.state.tables.generations) == kept
+        cluster.kill_and_restart()
+        cluster.state.tables.raise_floor(29 * day)
+        assert set(cluster.state.tables.generations) == kept
+        cluster.connectors(connector("u3"))
+        assert cluster.plan("u3", 0) > 4 * day
+        cluster.connectors(connector("u29"))
+        assert cluster.plan("u29", 0) > last
+
     def test_a_plan_without_tasks_is_a_plan(self, cluster: ClusterOnPaper, connector: MakeConnector) -> None:
         cluster.register("a")
         cluster.connectors(connector())

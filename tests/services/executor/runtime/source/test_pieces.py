@@ -1,4 +1,5 @@
 from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.source.pieces import Piece, Progress, ReadBatch
 
 FIRST, SECOND = (MessageQueue("t", "b", number) for number in range(2))
@@ -92,3 +93,18 @@ def test_what_is_confirmed_and_not_passed_is_in_flight_and_has_to_be_looked_for(
     progress.read(batch)
     progress.confirmed(Piece(batch, FIRST, "p", 0, [(10,)], [b"x"], [b""]), 5, 6)
     assert (progress.take_moved(), progress.in_flight, progress.floors({})) == ({}, True, {FIRST: 5})
+
+
+def test_a_partition_that_is_no_more_is_passed_when_all_before_it_is_and_nothing_is_kept_of_it() -> None:
+    progress = Progress({}, 0)
+    ((left, right),) = read(progress, 10)
+    progress.read(ReadBatch("p", "p", (10,), 0.0, gone=True))
+    assert moved(progress) == []
+    progress.confirmed(left, 0, 1)
+    progress.confirmed(right, 0, 1)
+    assert progress.take_moved() == {"p": Stored((10,), gone=True)}
+    assert (progress.in_flight, progress._open) == (False, {})
+    ((left, right),) = read(progress, 3)
+    progress.confirmed(left, 1, 2)
+    progress.confirmed(right, 1, 2)
+    assert progress.take_moved() == {"p": Stored((3,))}

@@ -1,0 +1,1 @@
+"""Connectors that were deleted long ago are forgotten."""
