@@ -29,6 +29,7 @@ from rocketconnect_sdk.permissions.hosts import CONNECTOR_HOSTS
 from rocketconnect_sdk.permissions.quotas import QUOTAS
 from rocketconnect_sdk.permissions.roots import OWN_FILES, READ_ROOTS, WRITE_ROOTS
 from rocketconnect_sdk.permissions.spark_profiles import PROFILES, memory_size
+from rocketconnect_sdk.permissions.spills import SPILLS
 from services.executor.contract.endpoints import Endpoints, RocketMQAccess
 from services.executor.contract.messages import LogLevels
 from services.executor.contract.stop_limits import StopLimits
@@ -111,6 +112,7 @@ class _Executor:
             OWN_FILES: settings.told_of_own_files(),
             CONNECTOR_HOSTS: settings.connector_hosts,
             QUOTAS: settings.quotas,
+            SPILLS: settings.query_spill,
             PROFILES: settings.spark_profiles,
             DEAD_LETTER_TOPICS: settings.dead_letter_topics,
             **settings.told_of_vault(),

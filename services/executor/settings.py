@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from rocketconnect_kit import tracing
 from rocketconnect_kit.sealing import Keys
 from rocketconnect_kit.settings import RocketMQSettings, pem_file, setting
+from rocketconnect_sdk.permissions import spills
 from rocketconnect_sdk.permissions.dead_letter_topics import USUAL
 from rocketconnect_sdk.permissions.hosts import EVERYWHERE, Hosts
 from rocketconnect_sdk.permissions.quotas import read_quotas
@@ -158,6 +159,11 @@ class ExecutorSettings(RocketMQSettings):
         "",
         "a TOML file of records and bytes a second by names of connectors, for all tasks of one; none: no quotas",
         check=_quotas,
+    )
+    query_spill: str = setting(
+        spills.USUAL,
+        "disk that the process of a query, of a sink or the transform sql, may take beside its 512 MB of memory, 4g; 0: none",
+        check=memory_size,
     )
     trace_records: float = setting(
         0.0, "records a second of each source task that are traced on their way, where OTEL_* says where to; 0: none", ge=0, le=100
