@@ -38,7 +38,7 @@ from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.packed import PackedLetters
 from services.executor.deadletters.removal import Removal
 from services.executor.deadletters.service import DeadletterService
-from services.executor.environment import FOLDERS, VARIABLES, of_hosts
+from services.executor.environment import FOLDERS, RELOAD_SECONDS, VARIABLES, of_hosts
 from services.executor.hosts.fresh import FreshHosts
 from services.executor.hosts.pool import HostPool, Watcher
 from services.executor.hosts.room import Room
@@ -107,6 +107,7 @@ class _Executor:
         told = {
             VARIABLES: settings.secret_variables,
             FOLDERS: settings.secret_folders,
+            RELOAD_SECONDS: f"{settings.secret_reload_seconds:g}",
             READ_ROOTS: settings.read_roots,
             WRITE_ROOTS: settings.write_roots,
             OWN_FILES: settings.told_of_own_files(),
