@@ -51,6 +51,15 @@ STALL_TIMEOUT = Option(
 )
 CLASS = Option("connector.class", "The kind of connector: see `rocketconnect plugins`.", required=True)
 
+RESTART = "restart"
+RELOAD = Option(
+    "config.action.reload",
+    "When a secret that a reference to a file, to Vault or to the keystore stands for has changed: restart its tasks where they "
+    "are, so that they connect with the new one; none: it counts from the next start on.",
+    default=RESTART,
+    choices=("none", RESTART),
+)
+
 COMMON = (
     CLASS,
     Option(
@@ -144,6 +153,7 @@ COMMON = (
         choices=("pause", "continue"),
     ),
     STALL_TIMEOUT,
+    RELOAD,
     Option(
         "max.rate.records",
         "At most so many records a second in each task. Without it: no limit.",

@@ -19,6 +19,11 @@ VARIABLES = "ROCKETCONNECT_SECRET_VARIABLES"
 FOLDERS = "ROCKETCONNECT_SECRET_FOLDERS"
 """Folders whose files `${file:PATH:KEY}` may stand for, separated by colons."""
 
+RELOAD_SECONDS = "ROCKETCONNECT_SECRET_RELOAD_SECONDS"
+"""How often it is looked whether a secret that a task has begun with is another one now; 0: never."""
+
+USUAL_RELOAD_SECONDS = 60.0
+
 _OWN = "ROCKETCONNECT_"
 _NEEDED = (
     "HOME",

@@ -29,6 +29,7 @@ from rocketconnect_sdk.permissions.hosts import CONNECTOR_HOSTS
 from rocketconnect_sdk.permissions.quotas import QUOTAS
 from rocketconnect_sdk.permissions.roots import OWN_FILES, READ_ROOTS, WRITE_ROOTS
 from rocketconnect_sdk.permissions.spark_profiles import PROFILES, memory_size
+from rocketconnect_sdk.permissions.spills import SPILLS
 from services.executor.contract.endpoints import Endpoints, RocketMQAccess
 from services.executor.contract.messages import LogLevels
 from services.executor.contract.stop_limits import StopLimits
@@ -37,7 +38,7 @@ from services.executor.deadletters.journal import Journal
 from services.executor.deadletters.packed import PackedLetters
 from services.executor.deadletters.removal import Removal
 from services.executor.deadletters.service import DeadletterService
-from services.executor.environment import FOLDERS, VARIABLES, of_hosts
+from services.executor.environment import FOLDERS, RELOAD_SECONDS, VARIABLES, of_hosts
 from services.executor.hosts.fresh import FreshHosts
 from services.executor.hosts.pool import HostPool, Watcher
 from services.executor.hosts.room import Room
@@ -106,11 +107,13 @@ class _Executor:
         told = {
             VARIABLES: settings.secret_variables,
             FOLDERS: settings.secret_folders,
+            RELOAD_SECONDS: f"{settings.secret_reload_seconds:g}",
             READ_ROOTS: settings.read_roots,
             WRITE_ROOTS: settings.write_roots,
             OWN_FILES: settings.told_of_own_files(),
             CONNECTOR_HOSTS: settings.connector_hosts,
             QUOTAS: settings.quotas,
+            SPILLS: settings.query_spill,
             PROFILES: settings.spark_profiles,
             DEAD_LETTER_TOPICS: settings.dead_letter_topics,
             **settings.told_of_vault(),

@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 from rocketconnect_kit import tracing
 from rocketconnect_kit.sealing import Keys
 from rocketconnect_kit.settings import RocketMQSettings, pem_file, setting
-from rocketconnect_sdk.permissions.dead_letter_topics import USUAL
+from rocketconnect_sdk.permissions import dead_letter_topics, spills
 from rocketconnect_sdk.permissions.hosts import EVERYWHERE, Hosts
 from rocketconnect_sdk.permissions.quotas import read_quotas
 from rocketconnect_sdk.permissions.spark_profiles import memory_size, read_profiles
 from services.executor.contract.stop_limits import EXECUTOR_SECONDS
-from services.executor.environment import folders
+from services.executor.environment import USUAL_RELOAD_SECONDS, folders
 from services.executor.secrets.keystore_access import CONFIG_ADDRESS, KEYS, NAMES, OWN_TOKEN, TLS_CA, TLS_CERT, TLS_KEY
 from services.executor.secrets.vault_access import ADDRESS, CA, MOUNTS, NAMESPACE, PATHS, TOKEN_FILE, check_address, vault_paths
 from services.executor.secrets.vault_access import conflicts as vault_conflicts
@@ -110,6 +110,12 @@ class ExecutorSettings(RocketMQSettings):
         None, "the file of keys of the config service, which open what its keystore holds; none: no keystore", check=Keys.read
     )
     keystore_names: str = setting("*", "secrets of the keystore that connectors may name as ${keystore:NAME}: NAME,PREFIX*")
+    secret_reload_seconds: float = setting(
+        USUAL_RELOAD_SECONDS,
+        "how often tasks look whether secrets in files, Vault and keystore have changed; 0: never",
+        ge=0,
+        le=86_400,
+    )
     read_roots: str = setting("", "folders beneath which connectors may read files: /a:/b; none: nowhere", check=folders)
     write_roots: str = setting("", "folders beneath which connectors may write files: /a:/b; none: nowhere", check=folders)
     own_files: str = setting(
@@ -131,7 +137,8 @@ class ExecutorSettings(RocketMQSettings):
         check=Hosts.parse,
     )
     dead_letter_topics: str = setting(
-        USUAL, "topics that dead letters may go to, also with `dlq replay --to`: NAME,PREFIX*,*-SUFFIX; none: nowhere"
+        dead_letter_topics.USUAL,
+        "topics that dead letters may go to, also with `dlq replay --to`: NAME,PREFIX*,*-SUFFIX; none: nowhere",
     )
     tasks_per_host: int = setting(1, "how many native tasks share a host process, while there are few", ge=1, le=1000)
     native_hosts: int = setting(
@@ -158,6 +165,11 @@ class ExecutorSettings(RocketMQSettings):
         "",
         "a TOML file of records and bytes a second by names of connectors, for all tasks of one; none: no quotas",
         check=_quotas,
+    )
+    query_spill: str = setting(
+        spills.USUAL,
+        "disk that the process of a query, of a sink or the transform sql, may take beside its 512 MB of memory, 4g; 0: none",
+        check=memory_size,
     )
     trace_records: float = setting(
         0.0, "records a second of each source task that are traced on their way, where OTEL_* says where to; 0: none", ge=0, le=100

@@ -8,9 +8,11 @@ import contextlib
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -26,6 +28,8 @@ _PR_SET_PDEATHSIG = 1
 class Child:
     """A process that is begun when it is asked for, and anew after it was ended. Used by one thread at a time.
 
+    It has a folder for temporary files of its own, beneath that of this process, which goes with it: also when it was killed.
+
     Args:
         module: What it runs.
         first: What it needs to begin.
@@ -38,6 +42,7 @@ class Child:
         self._what = what
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: Connection | None = None
+        self._scratch = ""
 
     @property
     def socket(self) -> Connection:
@@ -57,14 +62,21 @@ class Child:
             self._process.kill()
             self._process.wait()
             self._process = None
+        if self._scratch:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch = ""
 
     def _begin(self) -> Connection:
+        # One that has ended by itself leaves its process and its folder behind.
+        self.end()
         mine, other = Pipe()
+        self._scratch = tempfile.mkdtemp(prefix="rocketconnect-child-")
+        search = os.pathsep.join(path for path in sys.path if path)
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", self._module, str(other.fileno()), str(os.getpid())],
             stdin=subprocess.DEVNULL,
             pass_fds=[other.fileno()],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
+            env={**os.environ, "PYTHONPATH": search, "TMPDIR": self._scratch},
         )
         other.close()
         self._socket = mine

@@ -17,6 +17,9 @@ UNKNOWN_FUNCTION = "unknown function: "
 SLICE = "_slice"
 """The column of a result that says of which slice a row is."""
 
+_MEMORY = "512MB"
+"""What DuckDB holds in memory; what is more it puts on disk, see rocketconnect_sdk.permissions.spills."""
+
 _MAIN = "rocketconnect_sdk.transforms.processes.sql_main"
 
 
@@ -43,7 +46,7 @@ class SqlProcess:
     def __init__(self, query: str, seconds: float, option: str = "timeout") -> None:
         self._seconds = seconds
         self._option = option
-        self._child = Child(_MAIN, query, "the process of the query")
+        self._child = Child(_MAIN, (query, _MEMORY), "the process of the query")
         self._tables: dict[str, pa.Table] = {}
         self._there: dict[str, pa.Table] = {}
         self._told: object = None

@@ -17,7 +17,10 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """An assignment to this worker; see cluster/v1 Assignment. type is the name of a ConnectorType without its prefix."""
+    """An assignment to this worker; see cluster/v1 Assignment. type is the name of a ConnectorType without its prefix.
+
+    secrets_rest is for a run of it: see TaskSpec.
+    """
 
     key: Key
     connector: str
@@ -30,6 +33,7 @@ class Assigned:
     paused: bool = False
     revoked: bool = False
     settled: bool = False
+    secrets_rest: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,7 @@ class End:
         error: What went wrong, for people.
         plan: What a planning gave.
         opened_generation: The newest that the position service knows, or 0.
+        anew: Why it is to be started again at once; empty: it is not.
     """
 
     failed: bool = False
@@ -53,6 +58,7 @@ class End:
     error: str = ""
     plan: "PlanResult | None" = None
     opened_generation: int = 0
+    anew: str = ""
 
 
 @dataclass(frozen=True, slots=True)

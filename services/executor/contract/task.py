@@ -43,6 +43,7 @@ class TaskSpec:
         config: The configuration as it is stored: references to secrets are not resolved.
         task_config: What the plan gave it.
         settled: Nothing that earlier owners or runs have sent is under way any more, as far as the cluster service knows.
+        secrets_rest: For so many seconds it does not look whether its secrets have changed: it has begun anew for that before.
     """
 
     kind: Kind
@@ -56,6 +57,7 @@ class TaskSpec:
     config: Mapping[str, str]
     task_config: Mapping[str, str] = field(default_factory=dict)
     settled: bool = False
+    secrets_rest: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class Outcome:
         error: For people: what, where, what to do. Without secrets.
         stack: Where in the code, when the error is a defect.
         opened_generation: Of the plan that the position service told when it fenced the task; 0: it told none.
+        anew: Why it is to be started again at once, for people; empty: it is not.
     """
 
     clean: bool
@@ -79,3 +82,4 @@ class Outcome:
     error: str = ""
     stack: str = ""
     opened_generation: int = 0
+    anew: str = ""

@@ -19,6 +19,7 @@ from services.executor.host.signals import problems_of
 from services.executor.runtime.run import run_task
 from services.executor.runtime.task.control import ENDED, Asked, TaskControl
 from services.executor.runtime.task.lease import Lease
+from services.executor.secrets.renewal import Renewals
 from services.executor.secrets.resolving import hide_problem
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ class Tasks:
         self.lease = Lease()
         self.driver: SparkDriver | None = None
         self._endpoints: Endpoints | None = None
+        self._renewals = Renewals()
         self._line = line
         self._changed = threading.Event()
         self._lock = threading.Lock()
@@ -103,7 +105,9 @@ class Tasks:
 
     def _run(self, run: "_Run", endpoints: Endpoints) -> None:
         try:
-            outcome = run_task(run.order.spec, run.control, self.lease, run.reporter, endpoints, spark=self.driver)
+            outcome = run_task(
+                run.order.spec, run.control, self.lease, run.reporter, endpoints, spark=self.driver, renewals=self._renewals
+            )
         except BaseException:
             # The last frame of the thread: whatever it is, also a SystemExit, the executor must hear of it.
             outcome = Outcome(clean=False, failed=True, error=f"a defect of the executor's runtime: {traceback.format_exc()}")
@@ -112,7 +116,7 @@ class Tasks:
         if outcome.failed and self.driver is not None:
             self.driver.end_if_gone()
         flush_output()
-        ended = TaskEnded(run.order.run, dataclasses.replace(outcome, error=shown(outcome.error)))
+        ended = TaskEnded(run.order.run, dataclasses.replace(outcome, error=shown(outcome.error), anew=shown(outcome.anew)))
         with self._telling:
             with self._lock:
                 del self._running[run.order.run]

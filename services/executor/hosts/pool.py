@@ -387,6 +387,7 @@ def _start_order(run: int, assigned: Assigned) -> StartTask:
         config=assigned.config,
         task_config=assigned.task_config,
         settled=assigned.settled,
+        secrets_rest=assigned.secrets_rest,
     )
     return StartTask(run, spec, assigned.paused)
 

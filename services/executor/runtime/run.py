@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from rocketconnect_sdk.configuration.connector_options import parse_direct, parse_sink, parse_source
-from rocketconnect_sdk.configuration.runtime_options import CLASS, SINK_CLASS, SOURCE_CLASS
+from rocketconnect_sdk.configuration.runtime_options import CLASS, RELOAD, RESTART, SINK_CLASS, SOURCE_CLASS
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import PermanentError
@@ -40,7 +40,8 @@ from services.executor.runtime.task.lease import Lease
 from services.executor.runtime.task.log import task_log
 from services.executor.runtime.task.reporter import Reporter
 from services.executor.runtime.task_runtime import TaskRuntime
-from services.executor.secrets.resolving import hide, resolve
+from services.executor.secrets.renewal import BegunWith, Renewals, why_anew
+from services.executor.secrets.resolving import hide
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -67,6 +68,7 @@ def run_task(
     endpoints: Endpoints,
     *,
     spark: Spark | None = None,
+    renewals: Renewals | None = None,
 ) -> Outcome:
     """Runs a task for the whole of its life, in the calling thread. Never raises.
 
@@ -79,19 +81,28 @@ def run_task(
         reporter: Where it says what it does.
         endpoints: Where the others are.
         spark: Has the session of the profile; only for sinks with engine=spark.
+        renewals: Looks whether its secrets have changed; None: nobody does.
     """
     reporter.log("INFO", f"starts with revision {spec.revision}, plan generation {spec.generation}, epoch {spec.epoch}")
-    outcome = _guarded(spec, control, lease, reporter, endpoints, spark=spark)
+    begun = BegunWith(spec.config)
+    outcome = _guarded(spec, control, lease, reporter, endpoints, begun, spark=spark, renewals=renewals)
+    if control.anew:
+        outcome = replace(outcome, anew=control.anew)
+    elif outcome.failed and renewals is not None and spec.config.get(RELOAD.key, RESTART) == RESTART:
+        # Who logs in with a secret that was changed fails; what it is now is looked at before that counts.
+        options = begun.changed()
+        outcome = replace(outcome, anew=why_anew(options, outcome.error) if options else "")
     if outcome.error:
-        outcome = replace(outcome, error=hide(outcome.error), stack=hide(outcome.stack))
+        outcome = replace(outcome, error=hide(outcome.error), stack=hide(outcome.stack), anew=hide(outcome.anew))
     if outcome.failed:
         # Whoever tries again counts what is tried again, and leaves out bad records: this one is counted nowhere else.
         reporter.metrics.errors += 1
         reporter.log("ERROR", f"{outcome.error}\n{outcome.stack}".rstrip())
-        reporter.state(State.FAILED, outcome.error)
     else:
         reporter.log("INFO", f"stopped{_how(outcome)}")
-        reporter.state(State.STOPPED, outcome.error)
+    # Of one that begins anew its executor says so.
+    if not outcome.anew:
+        reporter.state(State.FAILED if outcome.failed else State.STOPPED, outcome.error)
     return outcome
 
 
@@ -109,11 +120,13 @@ def _guarded(
     lease: Lease,
     reporter: Reporter,
     endpoints: Endpoints,
+    begun: BegunWith,
     *,
     spark: Spark | None,
+    renewals: Renewals | None,
 ) -> Outcome:
     try:
-        return _run(spec, control, lease, reporter, endpoints, spark=spark)
+        return _run(spec, control, lease, reporter, endpoints, begun, spark=spark, renewals=renewals)
     except Stopped:
         return Outcome(clean=False, fenced=control.fenced)
     except Fenced as error:
@@ -129,8 +142,10 @@ def _run(
     lease: Lease,
     reporter: Reporter,
     endpoints: Endpoints,
+    begun: BegunWith,
     *,
     spark: Spark | None,
+    renewals: Renewals | None,
 ) -> Outcome:
     direct = spec.config[CLASS.key] == DIRECT
     parsed: tuple[Config, ...]
@@ -142,7 +157,7 @@ def _run(
     retrying = parsed[0]
     attempts = Attempts(control, reporter, _seconds(retrying["errors.retry.timeout"]), retrying["errors.retry.delay.max.ms"] / 1000)
     attempts.beginning = True
-    config, *ends = attempts.insist("looking up secrets", lambda: [resolve(each) for each in parsed])
+    config, *ends = attempts.insist("looking up secrets", lambda: begun.resolved(parsed))
     endpoints = with_user_of(config, endpoints)
     context = TaskContext(
         connector=spec.connector,
@@ -156,6 +171,8 @@ def _run(
         replan=reporter.ask_for_plan,
     )
     with ExitStack() as held:
+        if renewals is not None and config[RELOAD.key] == RESTART:
+            held.enter_context(renewals.following(begun, spec.secrets_rest, control.begin_anew))
         client = held.enter_context(connect(endpoints, f"connect-{spec.connector}"))
         context.topics = held.enter_context(closing(RocketMQTopics(client)))
         positions = PositionClient(endpoints, spec)

@@ -8,9 +8,8 @@ services.executor.environment puts that into the environment of this process, an
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from urllib.parse import quote
 
 from rocketconnect_sdk.configuration.references import REFERENCE
@@ -67,37 +66,47 @@ def remember(value: str) -> None:
     _redactor.add(value)
 
 
-def _finder(environment: Mapping[str, str]) -> Callable[[str, str], str]:
-    """Finds the secret of a kind and a name, and remembers it: once, though a configuration has it as a value and as a text."""
-    known = providers(environment)
+class Finder:
+    """Finds secrets, and remembers them: each once, though a configuration has it as a value and as a text. For one thread.
 
-    @cache
-    def find(kind: str, name: str) -> str:
-        value = known[kind].look_up(name)
-        remember(value)
+    Attributes:
+        found: What it has found, by kind and name.
+    """
+
+    def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
+        self._providers = providers(environment)
+        self.found: dict[tuple[str, str], str] = {}
+
+    def find(self, kind: str, name: str) -> str:
+        """The secret of a kind and a name.
+
+        Raises:
+            Unresolved, SystemAway: see Provider.
+        """
+        if (value := self.found.get((kind, name))) is None:
+            value = self.found[kind, name] = self._providers[kind].look_up(name)
+            remember(value)
         return value
 
-    return find
 
-
-def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
+def resolve(config: Config, environment: Mapping[str, str] = os.environ, finder: Finder | None = None) -> Config:
     """Return a parsed configuration with every reference in it replaced by what it stands for.
 
-    Parse first, resolve then: an option that is a secret takes only references.
+    Parse first, resolve then: an option that is a secret takes only references. `finder` finds it; none: a new one.
 
     Raises:
         ConfigError: names every reference that stands for nothing, and never a value.
         SystemAway: what a reference stands for can't be told now.
     """
     problems: list[Problem] = []
-    found_by = _finder(environment)
+    finder = finder or Finder(environment)
 
     def text(key: str, value: str) -> str:
         return REFERENCE.sub(lambda match: one(key, match), value)
 
     def one(key: str, reference: "re.Match[str]") -> str:
         try:
-            return found_by(reference[1], reference[2])
+            return finder.find(reference[1], reference[2])
         except Unresolved as error:
             problems.append(Problem(key, reference[0], error.reason, error.fix))
             return ""
@@ -120,11 +129,11 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ) -> Conf
 
 def resolve_known(config: Config, environment: Mapping[str, str] = os.environ) -> Config:
     """The same for a check, before any task runs: what stands for nothing here, or can't be told now, stays a reference."""
-    found_by = _finder(environment)
+    finder = Finder(environment)
 
     def one(reference: "re.Match[str]") -> str:
         try:
-            return found_by(reference[1], reference[2])
+            return finder.find(reference[1], reference[2])
         except (Unresolved, SystemAway):
             return reference[0]
 
@@ -137,7 +146,7 @@ def unread(raw: Mapping[str, str], environment: Mapping[str, str] = os.environ) 
     Warnings, since a check need not run where the task will; but not where what should hold the secret was read, and does not.
     """
     problems = []
-    find = _finder(environment)
+    find = Finder(environment).find
     away: dict[str, SystemAway] = {}
     for key, value in raw.items():
         for reference in REFERENCE.finditer(value):

@@ -1,9 +1,9 @@
 """What this worker is to run, what it runs, and what to do about the difference. Pure: no I/O, no clock of its own.
 
     (start)──►RUNNING──stop──►STOPPING──late──►FENCING──late──►kill
-                │  ▲              │               │
-      host died │  │ backoff      └─────ended─────┴──►ENDED──►release
-                ▼  │ is over
+      host died │  ▲              │               │
+      or begins │  │ backoff      └─────ended─────┴──►ENDED──►release
+           anew ▼  │ is over
               BACKOFF
 
 A unit is one assignment: a task, or the planning of a connector. At most one run of it is alive at any time, whatever the cluster
@@ -47,11 +47,12 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Restarting:
-    """Tell that a run was lost and will be started again."""
+    """Tell that a run was lost, or has ended to begin anew, and will be started again."""
 
     assigned: Assigned
     restarts: int
     reason: str
+    is_lost: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ class Policy:
         longest_backoff: The most of it.
         limit: So many runs lost in a row are started again here; then the cluster decides.
         healthy: A run that lasted so long begins a new count.
+        first_rest: So long a run that has begun anew for a changed secret looks for no other change; doubles each time.
+        longest_rest: The most of it.
     """
 
     stop: float = 10.0
@@ -102,6 +105,8 @@ class Policy:
     longest_backoff: float = 30.0
     limit: int = 5
     healthy: float = 60.0
+    first_rest: float = 60.0
+    longest_rest: float = 3600.0
 
     @classmethod
     def within(cls, limits: StopLimits) -> "Policy":
@@ -129,6 +134,8 @@ class _Unit:
     deadline: float = float("inf")
     restarts: int = 0
     lost_in_a_row: int = 0
+    anew_in_a_row: int = 0
+    rest: float = 0.0
     refused: bool = False
 
 
@@ -203,12 +210,25 @@ class Lifecycle:
         if key is None:
             return []
         unit = self._units[key]
+        if end.anew and self._begins_anew(unit, end, now):
+            unit.restarts += 1
+            unit.phase, unit.deadline = _Phase.BACKOFF, now + self._backoff(unit.anew_in_a_row)
+            return [Restarting(unit.assigned, unit.restarts, end.anew, is_lost=False)]
         if unit.phase is _Phase.RUNNING and not end.failed and not end.plan:
             error = end.error or "it ended without being told to"
             end = replace(end, failed=True, error=error)
         elif unit.phase is _Phase.STOPPING:
             end = replace(end, failed=False, permanent=False, plan=None)
         return list(self._end(unit, end, now))
+
+    def _begins_anew(self, unit: _Unit, end: End, now: float) -> bool:
+        """Whether a run that wants to begin anew may; each in a row rests longer before it looks for a reason to do it again."""
+        if unit.phase is not _Phase.RUNNING or self._draining:
+            return False
+        unit.anew_in_a_row = unit.anew_in_a_row + 1 if now - unit.started < 2 * unit.rest else 1
+        unit.rest = min(self._policy.first_rest * 2.0 ** min(unit.anew_in_a_row - 1, 60), self._policy.longest_rest)
+        # One that fails does not rest: each new secret may be the right one, but not for ever.
+        return not end.failed or unit.anew_in_a_row <= self._policy.limit
 
     def lost(self, run: int, reason: str, now: float) -> list[Effect]:
         """The process of a run died."""
@@ -311,7 +331,7 @@ class Lifecycle:
         self._by_run[unit.run] = unit.assigned.key
         # What a run before has sent may be under way, whatever was known of the owner before.
         settled = unit.assigned.settled and not unit.restarts
-        return Start(unit.run, replace(unit.assigned, settled=settled), unit.restarts)
+        return Start(unit.run, replace(unit.assigned, settled=settled, secrets_rest=unit.rest), unit.restarts)
 
     def _stop(self, unit: _Unit, now: float) -> Effect:
         if unit.assigned.key.task == PLAN:

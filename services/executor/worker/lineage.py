@@ -84,8 +84,8 @@ class Lineage:
                 self._end(assigned.key, "ABORT")
                 run = self._runs[assigned.key] = _Run(assigned, told_at=self._wall())
                 self._tell("START", run)
-            case Restarting(assigned, _, reason):
-                self._end(assigned.key, "FAIL", reason)
+            case Restarting(assigned, _, reason, is_lost):
+                self._end(assigned.key, "FAIL" if is_lost else "COMPLETE", reason if is_lost else "")
             case Ended(assigned, end) if end.fenced:
                 # Its positions are not its own any more: what it did since is done again.
                 self._end(assigned.key, "ABORT", end.error)

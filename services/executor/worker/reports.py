@@ -150,9 +150,9 @@ class Reports:
         """A planning tries on, until what it needs answers."""
         self._say(assigned, State.WAITING, reason)
 
-    def restarting(self, assigned: Assigned, restarts: int, reason: str) -> None:
-        """A run was lost and will be started again."""
-        self._say(assigned, State.RESTARTING, reason, restarts=restarts)
+    def restarting(self, assigned: Assigned, restarts: int, reason: str, *, is_lost: bool = True) -> None:
+        """A run was lost, or has ended to begin anew, and will be started again."""
+        self._say(assigned, State.RESTARTING, reason, restarts=restarts, is_error=is_lost)
 
     def ended(self, assigned: Assigned, state: State, trace: str) -> None:
         """The last word on a unit: it is forgotten when it was delivered."""
@@ -211,12 +211,21 @@ class Reports:
             self._on_refused(Key(refused.connector_uid, refused.task), refused.epoch)
         return True
 
-    def _say(self, assigned: Assigned, state: State, trace: str, *, restarts: int | None = None, is_last: bool = False) -> None:
+    def _say(
+        self,
+        assigned: Assigned,
+        state: State,
+        trace: str,
+        *,
+        restarts: int | None = None,
+        is_last: bool = False,
+        is_error: bool = True,
+    ) -> None:
         entry = self._entry(assigned)
         if entry is None:
             return
         is_news = trace not in ("", entry.trace)
-        if state in _FAILURES and entry.state is not State.FAILED:
+        if is_error and state in _FAILURES and entry.state is not State.FAILED:
             # A run that fails has counted its error; one whose process died could not.
             entry.metrics = replace(entry.metrics, errors=entry.metrics.errors + 1)
         entry.change(state, trace)

@@ -172,6 +172,7 @@ class Worker:
             fenced=outcome.fenced,
             error=outcome.error,
             opened_generation=outcome.opened_generation,
+            anew=outcome.anew,
         )
         self._apply(self._lifecycle.ended(run, end, time.monotonic()))
 
@@ -285,8 +286,8 @@ class Worker:
                 self.pool.direct(run, wish)
             case Kill(run):
                 self.pool.kill(run)
-            case Restarting(assigned, restarts, reason):
-                self._reports.restarting(assigned, restarts, reason)
+            case Restarting(assigned, restarts, reason, is_lost):
+                self._reports.restarting(assigned, restarts, reason, is_lost=is_lost)
             case Ended(assigned, end):
                 self._tell_end(assigned, end)
             case Release(assigned, end):

@@ -34,10 +34,12 @@ class TaskControl:
 
     Attributes:
         stopping: Set when the task is to end; it then ends clean if it can.
+        anew: Why it ends only to be started again, for people; empty: it does not.
     """
 
     def __init__(self) -> None:
         self.stopping = threading.Event()
+        self.anew = ""
         self._fenced = False
         self._told_at = 0.0
         self._paused = False
@@ -74,6 +76,12 @@ class TaskControl:
             self._told_at = self._told_at or time.monotonic()
             self.stopping.set()
             self._changed.notify_all()
+
+    def begin_anew(self, why: str) -> None:
+        """End clean, to be started again."""
+        with self._changed:
+            self.anew = why
+        self.stop()
 
     def after_stop(self, seconds: float) -> float:
         """The monotonic time so long after it was told to stop; if it was not, so long after now.

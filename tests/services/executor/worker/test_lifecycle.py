@@ -17,8 +17,8 @@ POLICY = Policy(stop=10, fence=1, first_backoff=0.5, longest_backoff=4, limit=3,
 KEY = Key("uid", 0)
 
 
-def assigned(epoch: int = 1, *, key: Key = KEY, paused: bool = False, revoked: bool = False) -> Assigned:
-    return Assigned(key, "orders", 1, 1, epoch, "SOURCE", paused=paused, revoked=revoked)
+def assigned(epoch: int = 1, *, key: Key = KEY, paused: bool = False, revoked: bool = False, secrets_rest: float = 0.0) -> Assigned:
+    return Assigned(key, "orders", 1, 1, epoch, "SOURCE", paused=paused, revoked=revoked, secrets_rest=secrets_rest)
 
 
 @pytest.fixture
@@ -77,6 +77,46 @@ def test_a_newer_epoch_starts_only_when_the_old_run_has_ended(lifecycle: Lifecyc
     assert given(lifecycle, assigned(2)) == [Direct(run, "fence")]
     effects = lifecycle.ended(run, End(fenced=True), 1.0)
     assert effects == [Forget(KEY, 1), Start(2, assigned(2), 0)]
+
+
+def test_a_run_that_begins_anew_is_started_again_here_and_nothing_is_released(lifecycle: Lifecycle) -> None:
+    run = run_of(given(lifecycle, assigned()))
+    assert lifecycle.ended(run, End(anew="a secret"), 1.0) == [Restarting(assigned(), 1, "a secret", is_lost=False)]
+    assert lifecycle.tick(2.0) == [Start(2, assigned(secrets_rest=60), 1)]
+
+
+def test_a_run_that_is_to_stop_does_not_begin_anew(lifecycle: Lifecycle) -> None:
+    run = run_of(given(lifecycle, assigned()))
+    given(lifecycle, assigned(revoked=True))
+    end = End(anew="a secret")
+    assert lifecycle.ended(run, end, 1.0) == [Ended(assigned(revoked=True), end), Release(assigned(revoked=True), end)]
+
+
+def test_runs_that_begin_anew_again_and_again_rest_twice_as_long_each_time_and_one_that_lasts_begins_a_new_count() -> None:
+    lifecycle = Lifecycle(POLICY, Random(1))
+    effects, now, rests = given(lifecycle, assigned()), 0.0, []
+    for _ in range(9):
+        (start,) = [effect for effect in effects if isinstance(effect, Start)]
+        rests.append(start.assigned.secrets_rest)
+        now += start.assigned.secrets_rest + 1
+        lifecycle.ended(start.run, End(anew="a secret"), now)
+        now += 10
+        effects = lifecycle.tick(now)
+    assert rests == [0, 60, 120, 240, 480, 960, 1920, 3600, 3600]
+    lifecycle.ended(run_of(effects), End(anew="a secret"), now + 7200)
+    (last,) = lifecycle.tick(now + 7300)
+    assert isinstance(last, Start)
+    assert last.assigned.secrets_rest == 60
+
+
+def test_a_run_that_fails_and_begins_anew_too_often_is_released_as_failed(lifecycle: Lifecycle) -> None:
+    effects, now = given(lifecycle, assigned()), 0.0
+    end = End(failed=True, permanent=True, error="refused", anew="a secret")
+    for _ in range(POLICY.limit):
+        assert [type(effect) for effect in lifecycle.ended(run_of(effects), end, now)] == [Restarting]
+        now += 10
+        effects = lifecycle.tick(now)
+    assert lifecycle.ended(run_of(effects), end, now) == [Ended(assigned(), end), Release(assigned(), end)]
 
 
 def test_an_older_epoch_is_ignored(lifecycle: Lifecycle) -> None:

@@ -48,11 +48,12 @@ def said(metrics: TaskMetrics) -> TaskPulse:
         (Ended(assigned(), End()), "COMPLETE"),
         (Ended(assigned(), End(failed=True, error="the disk is full")), "FAIL"),
         (Restarting(assigned(), 1, "its host ended"), "FAIL"),
+        (Restarting(assigned(), 1, "a secret", is_lost=False), "COMPLETE"),
         (Ended(assigned(), End(fenced=True)), "ABORT"),
         (Forget(assigned().key, 1), "ABORT"),
         (Start(2, assigned(2), 0), "ABORT"),
     ],
-    ids=["clean", "failed", "lost", "fenced", "forgotten", "taken over"],
+    ids=["clean", "failed", "lost", "begins anew", "fenced", "forgotten", "taken over"],
 )
 def test_a_run_is_told_from_its_start_to_its_end_however_it_ends(effect: Effect, last: str) -> None:
     kept = Kept()
