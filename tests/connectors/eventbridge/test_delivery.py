@@ -114,6 +114,16 @@ def test_a_target_that_was_given_up_is_asked_once_for_each_batch_and_is_forgotte
     assert wait_of(line.write(operations("a"))) > 0
 
 
+def test_a_target_that_answers_is_not_away_any_more() -> None:
+    line = Line(a=Policy(2, 1_000))
+    for _ in range(3):
+        line.a.always = AWAY
+        one = operations("a")
+        line.now += wait_of(line.write(one))
+        line.a.always = DONE
+        assert line.write(one) == {}
+
+
 def test_a_record_with_which_a_target_fails_holds_up_no_others() -> None:
     line = Line(a=Policy(3, 1_000))
     line.a.by_number = {0: FAILED, 2: REFUSED}
