@@ -1,14 +1,13 @@
 """Options of connectors: what can be configured, checked all at once, with secrets that stay references."""
 
-import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from fractions import Fraction
 from typing import Any
 
+from rocketconnect_sdk.configuration import option_texts
 from rocketconnect_sdk.configuration.references import REFERENCE, REFERENCE_FIX, wrong_reference
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.permissions import connections, hosts
@@ -27,16 +26,15 @@ class Kind(Enum):
     LIST = "list"  # tuple[str, ...], separated by commas (or by semicolons, as RocketMQ Connect does)
 
 
+NAME = ".NAME."
+"""Stands in the key of an option that there is for each of some names."""
 _SHOWN = 200
 """So many characters of a wrong value are repeated."""
 
-_SIZE = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)(i?b)?", re.IGNORECASE)
-_DURATION = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*(ms|s|m|h|d)?")
 _NEW_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SECRET_WORDS = re.compile(
     r"(?<![a-z])(?:pwd|passw(?:or)?d|passphrase|secret|token|credential|(?:api|access|private|secret)[^a-z]?key)s?(?![a-z])"
 )
-_SECONDS = {"ms": 0.001, None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +42,8 @@ class Option:
     """One option.
 
     Attributes:
-        key: The key in a configuration: lower case, words separated by dots.
+        key: The key in a configuration: lower case, words separated by dots. NAME in it stands for each name that another option,
+            whose key is what comes before it, lists: targets.NAME.url is one for each of `targets`. See expanded.
         doc: One or two sentences: what it does, and when to change it.
         kind: How its text is read.
         default: As text, so that it is shown as a user would write it; None: no default (the value is then None, or, when
@@ -185,6 +184,11 @@ class Config(Mapping[str, Any]):
         values = {key: changed(value) for key, value in self._values.items()}
         return Config(values, {key: change(value) for key, value in self.raw.items()}, self._wrong)
 
+    def within(self, prefix: str) -> "Config":
+        """What stands behind a prefix, as a configuration of its own: of options such as targets.NAME.url those of one name."""
+        values = {key[len(prefix) :]: value for key, value in self._values.items() if key.startswith(prefix)}
+        return Config(values, self.prefixed(prefix), [key[len(prefix) :] for key in self._wrong if key.startswith(prefix)])
+
     def prefixed(self, prefix: str) -> dict[str, str]:
         """The raw entries whose keys begin with the prefix, without it: for converters and transforms."""
         return {key[len(prefix) :]: value for key, value in self.raw.items() if key.startswith(prefix)}
@@ -229,7 +233,8 @@ def read(
     known: dict[str, None] = {}
     secrets: set[str] = set()
     literals: set[str] = set()
-    for option in options:
+    options = list(options)
+    for option in expanded(options, raw):
         keys = (option.key, *option.aliases)
         known.update(dict.fromkeys(keys))
         given = [key for key in keys if key in raw]
@@ -245,8 +250,21 @@ def read(
             secrets.update(keys)
             literals.update(key for key in given if not REFERENCE.fullmatch(raw[key]))
     unknown = [key for key in raw if key not in known and not key.startswith(tuple(known_prefixes))]
-    problems += [_unknown(key, raw[key], (*known, *elsewhere), secrets, plugin) for key in unknown]
+    lists = {option.key.partition(NAME)[0] for option in options if NAME in option.key}
+    problems += [_unknown(key, raw[key], (*known, *elsewhere), secrets, plugin, lists) for key in unknown]
     return Config(values, {key: text for key, text in raw.items() if key not in literals}, wrong), problems
+
+
+def expanded(options: Iterable[Option], raw: Mapping[str, str]) -> Iterator[Option]:
+    """Options, with one for each name in the place of those that there are for each: see Option.key."""
+    for option in options:
+        before, there_are_some, _ = option.key.partition(NAME)
+        if not there_are_some:
+            yield option
+            continue
+        for name in dict.fromkeys(option_texts.items(raw.get(before, ""))):
+            key, *aliases = (each.replace(NAME, f".{name}.", 1) for each in (option.key, *option.aliases))
+            yield replace(option, key=key, aliases=aliases)
 
 
 def run_checks(config: Config, *checks: Callable[[Config], Iterable[Problem]]) -> Iterator[Problem]:
@@ -307,7 +325,7 @@ def _twice(option: Option, key: str, text: str, given: Sequence[str]) -> Problem
     return Problem(key, shown, f"means the same as {given[0]}, which is given, too", f"Give only one of {', '.join(given)}.")
 
 
-def _unknown(key: str, value: str, known: Sequence[str], secrets: Collection[str], plugin: str) -> Problem:
+def _unknown(key: str, value: str, known: Sequence[str], secrets: Collection[str], plugin: str, lists: Collection[str]) -> Problem:
     import difflib
 
     close = difflib.get_close_matches(key, known, n=1)
@@ -318,47 +336,14 @@ def _unknown(key: str, value: str, known: Sequence[str], secrets: Collection[str
         else f"Remove it, or see `rocketconnect plugins show {plugin}` for the options there are."
     )
     reason = "is not an option of this connector"
+    first, _, rest = key.partition(".")
+    name, _, own = rest.partition(".")
+    if first in lists and own and not any(other.startswith(f"{first}.{name}.") for other in known):
+        reason, fix = f"is of {name}, which {first} does not name", f"Name {name} in {first}, or remove it."
     # What stands under a misspelt key of a secret is a secret (invariant 6).
     if names_secret(key) or any(other in secrets for other in (*near, *close)):
         return Problem(key, "", f"{reason} (its value may be a secret and is not shown)", fix)
     return Problem(key, value[:_SHOWN], reason, fix)
-
-
-def _number(text: str, of: type[int] | type[float]) -> int | float:
-    try:
-        number = of(text.strip())
-    except ValueError:
-        kind = "a whole number" if of is int else "a number"
-        msg = f"is not {kind}"
-        raise ValueError(msg) from None
-    if of is float and not math.isfinite(number):
-        msg = "is not a finite number"
-        raise ValueError(msg)
-    return number
-
-
-def _bool(text: str) -> bool:
-    if text.strip().lower() not in ("true", "false"):
-        msg = "is neither true nor false"
-        raise ValueError(msg)
-    return text.strip().lower() == "true"
-
-
-def _size(text: str) -> int:
-    match = _SIZE.fullmatch(text.strip())
-    if not match:
-        msg = "is not a size such as 1048576, 64KiB or 10MB"
-        raise ValueError(msg)
-    base = 1024 if (match[3] or "").lower() == "ib" else 1000
-    return int(Fraction(match[1]) * base ** " kmgt".index(match[2].lower() or " "))
-
-
-def _duration(text: str) -> float:
-    match = _DURATION.fullmatch(text.strip())
-    if not match:
-        msg = "is not a duration such as 500ms, 10s or 5m"
-        raise ValueError(msg)
-    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _written(kind: Kind, number: float) -> str:
@@ -367,13 +352,9 @@ def _written(kind: Kind, number: float) -> str:
         power = next(power for power in (4, 3, 2, 1, 0) if number % 1024**power == 0) if number else 0
         return f"{int(number) // 1024**power}{('', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
     if kind is Kind.DURATION:
-        unit = next((unit for unit in ("d", "h", "m", "s") if number % _SECONDS[unit] == 0), "ms")
-        return f"{number / _SECONDS[unit]:g}{unit}" if number else "0s"
+        unit = next((unit for unit in ("d", "h", "m", "s") if number % option_texts.SECONDS[unit] == 0), "ms")
+        return f"{number / option_texts.SECONDS[unit]:g}{unit}" if number else "0s"
     return str(int(number)) if kind is Kind.INT else f"{number:.15g}"
-
-
-def _list(text: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in re.split(r"[,;]", text) if part.strip())
 
 
 _NOUNS: Mapping[Kind, str] = {
@@ -391,10 +372,10 @@ _MOST: Mapping[Kind, float] = {Kind.INT: 2**63 - 1, Kind.SIZE: 2**43, Kind.DURAT
 
 _PARSERS: Mapping[Kind, Callable[[str], Any]] = {
     Kind.STRING: lambda text: text,
-    Kind.INT: lambda text: _number(text, int),
-    Kind.FLOAT: lambda text: _number(text, float),
-    Kind.BOOL: _bool,
-    Kind.SIZE: _size,
-    Kind.DURATION: _duration,
-    Kind.LIST: _list,
+    Kind.INT: lambda text: option_texts.number(text, int),
+    Kind.FLOAT: lambda text: option_texts.number(text, float),
+    Kind.BOOL: option_texts.boolean,
+    Kind.SIZE: option_texts.size,
+    Kind.DURATION: option_texts.duration,
+    Kind.LIST: option_texts.items,
 }

@@ -154,7 +154,7 @@ class HttpSink(WriteSink):
     def look(self, config: Config) -> Iterable[Problem]:
         """See WriteSink."""
         return run_checks(
-            config, login_problems, oauth_problems, _body_problems, _format_problems, _name_problems, _server_problems
+            config, login_problems, oauth_problems, _body_problems, _format_problems, header_problems, _server_problems
         )
 
     def addressing(self, config: Config) -> Addressing:
@@ -266,7 +266,8 @@ def _is_json_template(config: Config) -> bool:
         return True
 
 
-def _name_problems(config: Config) -> Iterable[Problem]:
+def header_problems(config: Config) -> Iterable[Problem]:
+    """Headers that two options name, and options of headers that mean nothing."""
     if config["api.key.header"] and not config["api.key"]:
         fix = "Set api.key, or remove it."
         yield Problem("api.key.header", config["api.key.header"], "has no API key to show", fix)

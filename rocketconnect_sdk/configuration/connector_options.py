@@ -9,7 +9,7 @@ from rocketconnect_sdk.configuration import runtime_options
 from rocketconnect_sdk.configuration.references import NO_PLACE, NO_PLACE_FIX, REFERENCE
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
-from rocketconnect_sdk.options import Config, Option, OptionWrong, parse, read, run_checks
+from rocketconnect_sdk.options import Config, Option, OptionWrong, expanded, parse, read, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.plugins.loader import DIRECT, PluginType, catalogue, engines_of, find
@@ -151,6 +151,7 @@ def _read_sink(sink: Sink, raw: Mapping[str, str]) -> tuple[Config, list[Problem
 def _read(options: Sequence[Option], raw: Mapping[str, str], prefixes: Sequence[str]) -> tuple[Config, list[Problem]]:
     plugin = raw.get(runtime_options.CLASS.key, "").strip() or "NAME"
     config, problems = read(options, raw, known_prefixes=prefixes, elsewhere=_converter_keys(raw), plugin=plugin)
+    options = list(expanded(options, raw))
     return config, [
         *problems,
         *_user_problems(raw),
@@ -190,7 +191,7 @@ def _read_direct(raw: Mapping[str, str]) -> tuple[Config, _Half | None, _Half | 
     halves = [half for half in (source, sink) if half]
     secrets = _direct_secrets(halves, raw)
     taking = _taking_references(runtime_options.DIRECT)
-    taking |= {half.prefix + key for half in halves for key in _taking_references(half.plugin.options)}
+    taking |= {half.prefix + key for half in halves for key in _taking_references(expanded(half.plugin.options, half.config.raw))}
     problems += [*source_problems, *sink_problems, *_user_problems(raw), *_reference_problems(raw, secrets, taking)]
     return config, source, sink, problems
 
@@ -374,5 +375,6 @@ def _all_secrets(options: Iterable[Option], raw: Mapping[str, str]) -> list[str]
 
 
 def _secret_keys(options: Iterable[Option], raw: Mapping[str, str], prefix: str = "") -> list[str]:
-    keys = [prefix + key for option in options if option.secret for key in (option.key, *option.aliases)]
+    own = {key.removeprefix(prefix): text for key, text in raw.items()}
+    keys = [prefix + key for option in expanded(options, own) if option.secret for key in (option.key, *option.aliases)]
     return [key for key in keys if key in raw] + [key for key in raw if not prefix and spark_profiles.is_secret(key)]

@@ -1,6 +1,6 @@
 """What records do to a target of keys, documents or messages. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
@@ -82,6 +82,8 @@ class Addressing:
         schemas: The target wants to know the schemas of what is put or appended; see Connection.prepare.
         messages: All records are appended as messages, with their headers and times: key_value is the key in bytes or None, and so
             is the value. A record without a value is a message without one, and a change envelope is a value as any other.
+        made: Makes the operations of a record by what it is filled with and its number in the batch, in the place of everything
+            else here but `values`. Raises RecordError: it has none.
     """
 
     target: Template | None = None
@@ -93,6 +95,7 @@ class Addressing:
     values: Callable[[Sequence[object], Schema | None], Sequence[object]] = plainly
     schemas: bool = False
     messages: bool = False
+    made: Callable[[Told, int], Iterable[Operation]] | None = None
 
 
 def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Operation], dict[int, str]]:
@@ -112,7 +115,9 @@ def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Oper
         try:
             time_ms = None if batch.timestamps_ms is None else batch.timestamps_ms[index]
             told = Told(batch.topic, batch.queue, batch.offsets[index], named(key), values[index], headers, time_ms)
-            if addressing.messages:
+            if addressing.made is not None:
+                made += [*addressing.made(told, index)]
+            elif addressing.messages:
                 made.append(_message(told, addressing, index, key))
             else:
                 made += _of(told, addressing, index)

@@ -1,7 +1,7 @@
 """The sink: its options, and how it opens tasks."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -63,6 +63,10 @@ class WriteSink(NeedsPackages, RecordSink):
     def connect(self, config: Config, context: TaskContext) -> Connection:
         """Makes a connection, which may connect when it is first used. Always of the same kind for one configuration."""
 
+    def connecting(self, config: Config, context: TaskContext) -> Callable[[], Connection]:
+        """Makes the connections of one task, one after the other: for those that have something to tell the next one."""
+        return lambda: self.connect(config, context)
+
     def flush_policy(self, config: Config) -> FlushPolicy:
         """See Sink."""
         return FlushPolicy(config["flush.rows"], config["flush.bytes"], config["flush.interval"])
@@ -74,7 +78,7 @@ class WriteSink(NeedsPackages, RecordSink):
             msg = f"{self.name} {missing}. {self.packages_fix}"
             raise PermanentError(msg)
         return WriteTask(
-            lambda: self.connect(config, context),
+            self.connecting(config, context),
             self.addressing(config),
             Owner(context.generation, context.task, context.epoch),
             self.flush_policy(config),

@@ -173,7 +173,10 @@ class WriteTask(RecordSinkTask):
         while begin < len(operations):
             some = operations[begin : begin + self._request_rows]
             some = some[: max(1, connection.fits(some))]
-            self._refused |= {numbers[begin + index]: why for index, why in connection.write(some).items()}
+            for index, why in connection.write(some).items():
+                number = numbers[begin + index]
+                # Of a record several operations may be refused.
+                self._refused[number] = f"{self._refused[number]}; {why}" if number in self._refused else why
             # When it is tried again, it goes on here: what is appended is not appended again.
             begin += len(some)
             self._done = (commit.token, begin)

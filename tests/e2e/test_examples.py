@@ -33,6 +33,7 @@ SERVERS = {
     "csv-to-elasticsearch",
     "csv-to-hive",
     "elasticsearch-to-jsonlines",
+    "events-to-webhooks",
     "hive-to-jsonlines",
     "http-to-jsonlines",
     "kafka-to-jsonlines",
@@ -226,6 +227,13 @@ def test_the_example_with_sftp_works_as_it_is_written(instance: Any, tmp_path: P
 def test_the_example_with_webhooks_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
     ports = {"8900": str(free_ports.choose())}
     shown = written("webhooks-to-jsonlines")
+    assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_rules_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    ports = {"8901": str(free_ports.choose())}
+    shown = written("events-to-webhooks")
     assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 

@@ -54,7 +54,7 @@ def test_listing_plugins_imports_no_spark() -> None:
         "'pyspark' in sys.modules, 'pyarrow' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    lakes = "delta_sink delta_source direct doris_sink elasticsearch_sink elasticsearch_source"
+    lakes = "delta_sink delta_source direct doris_sink elasticsearch_sink elasticsearch_source eventbridge_sink"
     more_lakes = "hive_sink hive_source http_sink http_source hudi_sink hudi_source iceberg_sink iceberg_source"
     files = "file_lines file_sink file_source ftp_source"
     databases = "jdbc_sink jdbc_source jms_sink jms_source journald_source kafka_sink kafka_source log_source"

@@ -182,3 +182,42 @@ def test_other_texts_of_a_configuration_leave_the_rest_as_it_is() -> None:
     assert (changed["text"], changed["list"], changed["count"]) == ("A", ("A", "B"), 1)
     assert changed.raw == {"text": "A", "list": "A,B", "count": "1"}
     assert config["text"] == "a"
+
+
+NAMED = (
+    Option("targets", "The names.", Kind.LIST, required=True),
+    Option("targets.NAME.url", "Where.", required=True),
+    Option("targets.NAME.user", "Who.", default="me", aliases=("targets.NAME.username",)),
+    Option("targets.NAME.token", "A token.", secret=True),
+    Option("targets.NAME.tries", "How often.", Kind.INT, "1"),
+)
+
+
+def test_an_option_with_name_in_its_key_is_there_for_each_name_of_its_list() -> None:
+    given = {"targets": "a, b-2", "targets.a.url": "x", "targets.b-2.url": "y", "targets.b-2.username": "you"}
+    config = parse(NAMED, given)
+    assert (config["targets.a.url"], config["targets.b-2.url"]) == ("x", "y")
+    assert (config["targets.a.user"], config["targets.b-2.user"]) == ("me", "you")
+    one = config.within("targets.b-2.")
+    assert dict(one) == {"url": "y", "user": "you", "token": None, "tries": 1}
+    assert one.raw == {"url": "y", "username": "you"}
+    assert set(parse(NAMED[1:], {})) == set()
+
+
+def test_what_is_wrong_with_options_of_a_name_is_told_of_that_one() -> None:
+    given = {"targets": "a,b", "targets.a.url": "x", "targets.b.tries": "many", "targets.a.ulr": "x", "targets.c.token": "geheim"}
+    config, problems = read(NAMED, {**given, "targets.b.token": "geheim"})
+    assert {problem.key: problem.reason for problem in problems} == {
+        "targets.b.url": "is required and was not given",
+        "targets.b.tries": "is not a whole number",
+        "targets.b.token": "is a secret and was given as a literal value",
+        "targets.a.ulr": "is not an option of this connector",
+        "targets.c.token": "is of c, which targets does not name (its value may be a secret and is not shown)",
+    }
+    assert "geheim" not in str(problems)
+
+    def looks(of_b: Config) -> Iterable[Problem]:
+        yield Problem("user", of_b["user"], "seen", "")
+        yield Problem("tries", of_b["tries"], "not seen", "")
+
+    assert [problem.reason for problem in run_checks(config.within("targets.b."), looks)] == ["seen"]

@@ -1,15 +1,16 @@
 """What a WriteSink does with a connection that fails, refuses and forgets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from rocketconnect_sdk.errors import PermanentError, RecordRefused, SystemAway
+from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, SystemAway
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
-from rocketconnect_sdk.writes import Addressing, Connection, Operation, Template, TransactionalConnection, WriteTask
+from rocketconnect_sdk.writes import Addressing, Connection, Op, Operation, Template, TransactionalConnection, WriteTask
 from rocketconnect_sdk.writes.notes import Owner
+from rocketconnect_sdk.writes.templates import Told
 
 QUEUE = "t/b/0"
 
@@ -186,3 +187,24 @@ def test_a_target_that_was_emptied_is_told_from_one_that_was_put_back() -> None:
     assert again.start() == {}
     write(again, ["b"], 1)
     assert target.values == ["b"]
+
+
+def _doubled(told: Told, index: int) -> Iterator[Operation]:
+    if told.value == "bad":
+        msg = "it is bad"
+        raise RecordError(msg)
+    for text in ("", told.value) if told.value else ():
+        yield Operation(Op.APPEND, "", "", f"{text}{told.value}".encode(), record=index)
+
+
+def test_a_sink_that_makes_the_operations_itself_may_make_several_of_a_record_or_none() -> None:
+    target = Target()
+    task = WriteTask(lambda: Plain(target), Addressing(made=_doubled), Owner(1, 0, 1), FlushPolicy(), 1)
+    with pytest.raises(RecordRefused) as refused:
+        task.writer().stage(SinkBatch(QUEUE, "t", ["a", "", "bad", "?"], range(4)), "part")
+    assert refused.value.refused == {2: "it is bad"}
+    commit = SinkCommit("test", 0, 1, {QUEUE: QueuePosition(0)}, {QUEUE: QueuePosition(4)}, 4, "token")
+    with pytest.raises(RecordRefused) as late:
+        task.commit([refused.value.receipt], commit)
+    assert late.value.refused == {3: "it asks; it asks"}
+    assert target.values == ["a", "aa"]
