@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from connectors.http.bodies import Bodies, key_of
+from connectors.http.challenges import Challenge
 from connectors.http.signatures import Signer
 from rocketconnect_sdk.changes.topics import fitted
 from rocketconnect_sdk.configuration.runtime_options import TOPIC_LENGTH
@@ -86,10 +87,18 @@ class Hooks(Receiver):
         key: The template of keys; empty: there are none.
         headers: Headers of requests that become headers of records.
         status: Of the answer when the topic has it.
+        challenge: How the first question of a sender is answered.
     """
 
     def __init__(
-        self, paths: Mapping[str, str], keeper: Doorkeeper, bodies: Bodies, key: str, headers: Sequence[str], status: int
+        self,
+        paths: Mapping[str, str],
+        keeper: Doorkeeper,
+        bodies: Bodies,
+        key: str,
+        headers: Sequence[str],
+        status: int,
+        challenge: Challenge,
     ) -> None:
         self._paths = paths
         self._keeper = keeper
@@ -97,6 +106,7 @@ class Hooks(Receiver):
         self._key = key
         self._headers = headers
         self._status = status
+        self._challenge = challenge
 
     @property
     def packings(self) -> Mapping[str, Unpacker]:
@@ -112,6 +122,7 @@ class Hooks(Receiver):
             asked = request.headers.get("access-control-request-headers", "")
             told = {"Access-Control-Allow-Methods": ", ".join(METHODS), "Access-Control-Max-Age": "86400"}
             raise NotTaken(Response(204, headers={**told, **({"Access-Control-Allow-Headers": asked} if asked else {})}))
+        self._challenge.look(request)
         if request.method not in METHODS:
             raise NotTaken(Response(405, f"{request.method} is not for here", {"Allow": ", ".join(METHODS)}))
         self._keeper.look(request)
@@ -120,6 +131,7 @@ class Hooks(Receiver):
     def read(self, request: Request) -> Taken:
         """See Receiver."""
         self._keeper.check(request)
+        self._challenge.read(request)
         topic, headers, now_ms = self._topic(request.path), self._kept(request), time.time_ns() // 1_000_000
         rows, response = self._bodies.read(request)
         records = [

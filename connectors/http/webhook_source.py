@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 from connectors.http.bodies import FORMS as BODIES
 from connectors.http.bodies import KEY_FORM, Bodies, PlainBodies, key_problem
+from connectors.http.challenges import SENDERS, Challenge
 from connectors.http.event_bodies import EventBodies
 from connectors.http.hooks import Doorkeeper, Hooks, login_of, paths_problem
 from connectors.http.signatures import FORMS, FORMS_DOC, Signer
@@ -102,6 +103,14 @@ class WebhookSource(ListenSource):
             minimum=1,
         ),
         Option(
+            "challenge",
+            "Whose first question is answered, which becomes no record. slack: a body of the type url_verification. meta: GET with "
+            "hub.challenge, from whoever shows challenge.token. Empty: nobody's; senders of CloudEvents are answered always.",
+            default="",
+            choices=("", *SENDERS),
+        ),
+        Option("challenge.token", "What Meta shows when it asks (hub.verify_token).", secret=True),
+        Option(
             "cors.origins",
             "Pages that browsers may send from, separated by commas: https://shop.example.com. *: all. Empty: browsers are told "
             "nothing, and what pages elsewhere send in a way that needs a permission does not come.",
@@ -114,7 +123,9 @@ class WebhookSource(ListenSource):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See ListenSource."""
-        return run_checks(config, tls_problems, _login_problems, _signature_problems, _body_problems, _telemetry_problems)
+        return run_checks(
+            config, tls_problems, _login_problems, _signature_problems, _body_problems, _telemetry_problems, _challenge_problems
+        )
 
     def protocol(self, config: Config, context: TaskContext) -> Protocol:
         """See ListenSource."""
@@ -126,9 +137,11 @@ class WebhookSource(ListenSource):
         secrets = [secret for secret in (config["hmac.secret"], config["hmac.secret.previous"]) if secret]
         signer = Signer(secrets, form, config["hmac.header"] or FORMS[form], config["hmac.tolerance"]) if secrets else None
         keeper = Doorkeeper(logins, config["api.key.header"], config["api.key"] or "", signer, config["cors.origins"])
-        hooks = Hooks(
-            paths, keeper, _bodies(config, context.max_record_bytes), config["key"], config["headers"], int(config["status"])
+        bodies, challenge = (
+            _bodies(config, context.max_record_bytes),
+            Challenge(config["challenge"], config["challenge.token"] or ""),
         )
+        hooks = Hooks(paths, keeper, bodies, config["key"], config["headers"], int(config["status"]), challenge)
         return HttpProtocol(hooks, config["body.bytes"], config["request.timeout"])
 
 
@@ -191,6 +204,16 @@ def _body_problems(config: Config) -> Iterable[Problem]:
     if (records == "array" and form != "json") or (records == "lines" and form not in ("json", "text", "bytes")):
         fix = "Set records=one, or value.format=json."
         yield Problem("records", records, f"means nothing with value.format={form}", fix)
+
+
+def _challenge_problems(config: Config) -> Iterable[Problem]:
+    sender, form = config["challenge"], config["value.format"]
+    if sender == "meta" and not config["challenge.token"]:
+        yield Problem("challenge.token", "", "is missing, and Meta shows it when it asks", "Set it to what Meta was given.")
+    if config["challenge.token"] and sender != "meta":
+        yield Problem("challenge.token", "", "means nothing without challenge=meta", "Set challenge=meta, or remove it.")
+    if sender == "slack" and form != "json":
+        yield Problem("challenge", sender, f"is asked in JSON, and value.format={form}", "Set value.format=json, or remove it.")
 
 
 def _telemetry_problems(config: Config) -> Iterable[Problem]:
