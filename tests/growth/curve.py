@@ -33,12 +33,14 @@ class Curve:
         engines: The stores.
         others: What is counted besides rows of tables, by its name.
         kept: Tables that keep a row of each for good.
+        bounds: Tables that may grow up to so many rows.
     """
 
     what: str
     engines: tuple[sa.Engine, ...]
     others: Mapping[str, Callable[[], int]] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
+    bounds: Mapping[str, int] = field(default_factory=dict)
     points: list[Point] = field(default_factory=list)
 
     def measure(self, done: int) -> None:
@@ -63,8 +65,8 @@ class Curve:
             self.measure(numbers.stop)
 
     def table(self) -> str:
-        """The curve for people: what never changes is left out."""
-        names = [name for name in self.points[0].rows if len({each.rows[name] for each in self.points}) > 1]
+        """The curve for people: tables that never have more than one row are left out."""
+        names = [name for name in self.points[0].rows if max(each.rows[name] for each in self.points) > 1]
         head = [self.what, *names, "store MiB", "memory MiB"]
         lines = [
             [f"{each.done:,}", *(f"{each.rows[name]:,}" for name in names), f"{each.bytes / _MIB:.1f}", f"{each.memory / _MIB:.0f}"]
@@ -79,7 +81,7 @@ class Curve:
         told = [
             f"{name}: {middle.rows[name]:,} -> {last.rows[name]:,}"
             for name in last.rows
-            if name not in self.kept and last.rows[name] > middle.rows[name] * 1.1 + 2
+            if name not in self.kept and last.rows[name] > max(middle.rows[name] * 1.1 + 2, self.bounds.get(name, 0))
         ]
         if last.memory > middle.memory * 1.1 + 4 * _MIB:
             told.append(f"memory: {middle.memory / _MIB:.0f} -> {last.memory / _MIB:.0f} MiB")

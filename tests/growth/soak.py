@@ -22,6 +22,7 @@ from services.config.store import ConfigStore
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.source.pieces import Progress, ReadBatch
 from services.position.domain import Fence, Update
+from services.position.snapshots import KEPT
 from services.position.store import PositionStore
 from tests.growth.curve import Curve
 
@@ -140,7 +141,7 @@ def soak_epochs(folder: Path, count: int) -> Curve:
     """Tasks change their owners, and plans and revisions their numbers: what the store of the positions keeps of them."""
     engine = opened(folder, "position")
     store = PositionStore(engine, Clock(), Clock())
-    curve = Curve("epochs", (engine,))
+    curve = Curve("epochs", (engine,), bounds={"position_snapshots": KEPT})
     for numbers in curve.steps(count):
         for epoch in numbers:
             plan = 1 + epoch // _EPOCHS_OF_A_PLAN

@@ -24,6 +24,7 @@ def test_the_positions_of_passing_objects_are_flat(tmp_path: Path) -> None:
 
 def test_many_epochs_leave_the_rows_of_the_last(tmp_path: Path) -> None:
     curve = soak.soak_epochs(tmp_path, 120)
+    assert curve.growing() == []
     assert curve.points[-1].rows["position_tasks"] == 4
     assert curve.points[-1].rows["position_positions"] == 8
     assert curve.points[-1].rows["position_snapshots"] <= 20
