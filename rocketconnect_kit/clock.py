@@ -1,6 +1,7 @@
 """The clock by which leases and waits are counted, and the floor of numbers that never go back."""
 
 import time
+from datetime import UTC, datetime
 
 _CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
@@ -18,6 +19,50 @@ def number_floor(seconds_since_1970: float) -> int:
     has gone on.
     """
     return max(0, int((seconds_since_1970 - _NUMBERS_BEGIN) * 1000))
+
+
+DAY = 86_400.0
+"""Seconds. A clock may be ahead of another one by so much: whoever has set it to the wrong zone has lost nothing."""
+
+LONGEST_JUMP = 366 * DAY
+"""Seconds by which a clock may be ahead of the numbers that were drawn before, unless told otherwise: so long nobody drew any."""
+
+
+def bounded_floor(seconds: float, last: int, *, longest_jump: float = LONGEST_JUMP, other: float | None = None) -> tuple[int, str]:
+    """As `number_floor`, by a clock that may be wrong; and what is wrong with it, for people, empty: nothing.
+
+    What was drawn once is never taken back, so a clock that is wrong for a moment would raise all numbers for good: until that
+    time has come, no floor would hold what a restored store has forgotten.
+
+    Args:
+        seconds: Since 1970, by the clock.
+        last: The highest number that was drawn before. One of less than a day was counted, so nothing is known, and the clock is
+            believed.
+        longest_jump: By so many seconds the clock may be ahead of that. Beyond it counts nothing: numbers count on from there.
+        other: Seconds since 1970 by another clock, the database's; None: there is none. Where both differ the earlier one counts.
+    """
+    wrong = ""
+    if other is not None and abs(seconds - other) > DAY:
+        wrong = f"the clock of this machine says {_moment(seconds)}, and that of the database {_moment(other)}"
+        seconds = min(seconds, other)
+    floor = number_floor(seconds)
+    if last > DAY * 1000 and floor - last > longest_jump * 1000:
+        known = _moment(_NUMBERS_BEGIN + last / 1000)
+        return last, wrong or f"the clock says {_moment(seconds)}, and the last number was given out at {known}"
+    return floor, wrong
+
+
+def days_ahead(number: int, seconds: float) -> float:
+    """By how many days a number that was drawn is ahead of a clock, in seconds since 1970; below 0: it is behind it."""
+    return (number - number_floor(seconds)) / (DAY * 1000)
+
+
+def _moment(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(" ", "minutes")
+    except (ValueError, OverflowError, OSError):
+        # A clock may be beyond the years that there are here.
+        return f"{seconds:.0f} s after 1970"
 
 
 def boot_nanoseconds() -> int:

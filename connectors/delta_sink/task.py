@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from connectors.delta_sink.ids import claims_of, id_of, left_by
 from connectors.delta_sink.positions import HIDDEN, PositionFiles
 from connectors.delta_sink.table import Attempt, Snapshot, Table, Transaction
 from connectors.file_sink.columns import Columns
@@ -21,7 +22,7 @@ from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
-from rocketconnect_sdk.targets.claims import Claims, Version, closing, is_mine, merged, next_version, unpacked
+from rocketconnect_sdk.targets.claims import Claims, Version, closing, is_mine, merged, next_version
 from rocketconnect_sdk.targets.commits import is_written, told
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ class DeltaTask(LakeTask):
             stored = self._stored(transaction.snapshot)
             if not is_written(stored, commit):
                 version = self._reserve({**stored, **commit.after})
-                transaction.commit({self._name(): version.packed})
+                transaction.commit(dict([self._id(version)]))
                 self._files.remove_before(self._context.task, version)
 
     def _partitioned(self) -> Sequence[str]:
@@ -137,7 +138,8 @@ class DeltaTask(LakeTask):
         raise RetriableError(msg) from reason
 
     def _claimed(self, transaction: Transaction) -> Mapping[str, QueuePosition]:
-        claims = self._claims(transaction.snapshot)
+        plan, found = self._ids(transaction.snapshot)
+        claims = claims_of(plan, found)
         mine = self._context.task
         is_mine(self._owner, mine, claims)
         if forgets := transaction.snapshot.setting(_FORGETS):
@@ -146,7 +148,8 @@ class DeltaTask(LakeTask):
             raise PermanentError(msg)
         positions = merged(self._files.read(task, version) for task, version in claims.open.items())
         taken = {**closing(self._owner, mine, claims), mine: self._reserve(positions)}
-        versions = {self._name(task): version.packed for task, version in taken.items()}
+        versions = dict(self._id(version, task) for task, version in taken.items())
+        versions |= {f"{self._prefix}{name}": number for name, number in left_by(found, mine, taken[mine]).items()}
         transaction.commit({self._plan: self._owner[0], **versions})
         for task, version in taken.items():
             self._files.remove_before(task, version)
@@ -189,14 +192,15 @@ class DeltaTask(LakeTask):
         """
         version = self._reserve(positions)
         said = told(self._context.connector_uid, self._context.task, positions)
-        yield Attempt(self._name(), version.packed, said)
+        name, number = self._id(version)
+        yield Attempt(name, number, said)
         newest = self._table.snapshot()
         claims = Claims() if newest is None else self._claims(newest)
         is_mine(self._owner, self._context.task, claims)
         if claims.tasks.get(self._context.task) != version:
-            msg = f"{self._root}: Delta left the batch out: version {version} of {self._name()} is not in the table"
+            msg = f"{self._root}: Delta left the batch out: version {number} of {name} is not in the table"
             raise RetriableError(msg)
-        self._table.sync(before, self._name(), version.packed)
+        self._table.sync(before, name, number)
         self._files.remove_before(self._context.task, version)
 
     def _reserve(self, positions: Mapping[str, QueuePosition]) -> Version:
@@ -207,12 +211,18 @@ class DeltaTask(LakeTask):
         return version
 
     def _claims(self, snapshot: Snapshot) -> Claims:
+        return claims_of(*self._ids(snapshot))
+
+    def _ids(self, snapshot: Snapshot) -> tuple[int, dict[str, int]]:
+        """The plan, and the versions of all other ids of the connector behind its prefix."""
         found = snapshot.transactions(self._prefix)
         plan = found.pop(self._plan, 0)
-        return Claims(plan, {int(name.removeprefix(self._prefix)): unpacked(version) for name, version in found.items()})
+        return plan, {name.removeprefix(self._prefix): version for name, version in found.items()}
 
-    def _name(self, task: int | None = None) -> str:
-        return f"{self._prefix}{self._context.task if task is None else task}"
+    def _id(self, version: Version, task: int | None = None) -> tuple[str, int]:
+        """The id of a task, by default this one, and what is its version."""
+        name, number = id_of(self._context.task if task is None else task, version)
+        return f"{self._prefix}{name}", number
 
     @property
     def _table(self) -> Table:

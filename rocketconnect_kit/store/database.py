@@ -79,6 +79,18 @@ def writing(bound: sa.Engine) -> Iterator[sa.Connection]:
         yield connection
 
 
+def clock(bound: sa.Engine) -> float | None:
+    """Return the seconds since 1970 on the clock of the database; None: it has no other than this machine.
+
+    Raises:
+        Unavailable: STORE_UNAVAILABLE when the database is away.
+    """
+    if bound.dialect.name != "postgresql":
+        return None
+    with reading(bound) as connection:
+        return float(connection.execute(sa.text("SELECT extract(epoch FROM clock_timestamp())")).scalar_one())
+
+
 @contextmanager
 def reading(bound: sa.Engine) -> Iterator[sa.Connection]:
     """One transaction that only reads, from one snapshot: on SQLite beside any writer, on PostgreSQL REPEATABLE READ.

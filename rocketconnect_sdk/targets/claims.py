@@ -12,9 +12,9 @@ from typing import NamedTuple
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition
 
-# Epochs are milliseconds since 2026 began, or more: there is room for 17 years, and for 16 million attempts of each owner.
-_EPOCH_BITS = 39
-_ATTEMPT_BITS = 63 - _EPOCH_BITS
+# There is room for 16 million attempts of each owner. Epochs are milliseconds since 2026 began, or more: 39 bits until 2043. A
+# clock that was wrong raises them beyond that for good, so nothing here has a limit for them.
+_ATTEMPT_BITS = 24
 _CLOSED = (1 << _ATTEMPT_BITS) - 1
 
 
@@ -31,15 +31,7 @@ class Version(NamedTuple):
 
     @property
     def packed(self) -> int:
-        """The number that a table keeps.
-
-        Raises:
-            PermanentError: there is no room for it.
-        """
-        if not 0 <= self.epoch < 1 << _EPOCH_BITS:
-            fix = "Set the clock of the cluster service, and create the connector under another name"
-            msg = f"a transaction version has no room for the epoch {self.epoch}, above {(1 << _EPOCH_BITS) - 1}. {fix}"
-            raise PermanentError(msg)
+        """The number that stands for it, in the same order; of 63 bits until 2043, as long as clocks are right."""
         return self.epoch << _ATTEMPT_BITS | self.attempt
 
     @property
@@ -64,6 +56,11 @@ class Claims:
     def open(self) -> dict[int, Version]:
         """Those of tasks whose positions nobody has taken over."""
         return {task: version for task, version in self.tasks.items() if not version.is_closed}
+
+
+def closed(version: Version) -> Version:
+    """The version that ends the epoch of this one."""
+    return Version(version.epoch, _CLOSED)
 
 
 def unpacked(number: int) -> Version:
@@ -102,7 +99,7 @@ def closing(owner: tuple[int, int], task: int, claims: Claims) -> dict[int, Vers
     """By task: the versions by which an owner who is the first of its plan closes the tasks of older ones, but for its own."""
     if claims.plan == owner[0]:
         return {}
-    return {other: Version(version.epoch, _CLOSED) for other, version in claims.open.items() if other != task}
+    return {other: closed(version) for other, version in claims.open.items() if other != task}
 
 
 def merged(positions: Iterable[Mapping[str, QueuePosition]]) -> dict[str, QueuePosition]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from rocketconnect_kit.clock import number_floor
+from rocketconnect_kit.clock import LONGEST_JUMP, bounded_floor, days_ahead
 from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
 from rocketconnect_kit.leader.election import not_leading
 from rocketconnect_kit.logs import get_logger
@@ -26,6 +26,7 @@ QUEUE_LENGTH = 1000
 _BATCH = 200
 _FIRST_RETRY = 0.2
 _LAST_RETRY = 5.0
+_CLOCK_TOLD_EACH = 3600.0
 _log = get_logger(__name__)
 
 
@@ -50,6 +51,15 @@ class Coordinator:
 
     Events that arrive while the store writes are taken together, in order, and written in one transaction. When a write fails,
     what was decided is forgotten and everything is read again, as after a restart: nobody has heard of it.
+
+    Args:
+        store: What is decided is kept there.
+        policy: How is decided.
+        clock: Of the leases.
+        random: Spreads what would come together.
+        wall_clock: Seconds since 1970, by a clock that may be wrong.
+        other_clock: The same by the database's; None: it has none. Blocks.
+        longest_jump: By so many seconds the clock may be ahead of what is stored.
     """
 
     def __init__(
@@ -59,12 +69,18 @@ class Coordinator:
         clock: Callable[[], float],
         random: Random,
         wall_clock: Callable[[], float] = time.time,
+        other_clock: Callable[[], float | None] = lambda: None,
+        longest_jump: float = LONGEST_JUMP,
     ) -> None:
         self._store = store
         self._policy = policy
         self._clock = clock
         self._random = random
         self._wall_clock = wall_clock
+        self._other_clock = other_clock
+        self._longest_jump = longest_jump
+        self._other_ahead: float | None = None
+        self._clock_told = float("-inf")
         self._queue: asyncio.Queue[_Waiting] = asyncio.Queue(QUEUE_LENGTH)
         self._wake_at = 0.0
         self._again: list[_Waiting] = []
@@ -160,7 +176,7 @@ class Coordinator:
         return batch
 
     async def _happen(self, batch: list[_Waiting]) -> None:
-        self.state.tables.raise_floor(number_floor(self._wall_clock()))
+        self._raise_floor()
         effects = core.step(self.state, [waiting.event for waiting in batch], self._clock(), self._random)
         self._wake_at = effects.wake_at
         try:
@@ -184,9 +200,35 @@ class Coordinator:
                 waiting.answer.set_result(reply)
         _tell_log(effects.changes)
 
+    def _raise_floor(self) -> None:
+        """Let numbers be above the clock (invariant 3), as far as it can be right."""
+        tables, now = self.state.tables, self._clock()
+        other = None if self._other_ahead is None else now + self._other_ahead
+        floor, wrong = bounded_floor(self._wall_clock(), tables.last_number, longest_jump=self._longest_jump, other=other)
+        tables.raise_floor(floor)
+        if wrong and now - self._clock_told > _CLOCK_TOLD_EACH:
+            self._clock_told = now
+            _log.error(
+                "a clock is wrong: epochs and plan generations do not follow it. Set the clocks of the machines of this service "
+                "and of its database; if they are right, and nothing ran for so long, start it with a larger --clock-jump-days",
+                cause=wrong,
+            )
+
+    def _tell_ahead(self, tables: Tables) -> None:
+        days = days_ahead(tables.last_number, self._wall_clock())
+        if days > 1:
+            _log.warning(
+                "epochs and plan generations are ahead of the clock, which was wrong once, or is now. All goes on; but until "
+                "that time has come the clock does not hold off what a store that is restored from a backup has forgotten",
+                days=round(days),
+            )
+
     async def _load(self) -> None:
         tables = Tables()
         tables.apply(await asyncio.to_thread(self._store.load))
+        other = await asyncio.to_thread(self._other_clock)
+        self._other_ahead = None if other is None else other - self._clock()
+        self._tell_ahead(tables)
         self.state = State(tables, self._policy, self._clock())
         self.board.replace_all({key: view_of(self.state, key) for key in tables.units})
         self._wake_at = 0.0

@@ -15,6 +15,7 @@ from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceStub
 
 from rocketconnect_kit.calls.channel import channel
 from rocketconnect_kit.calls.watch import Watch
+from rocketconnect_kit.clock import DAY, LONGEST_JUMP
 from rocketconnect_kit.leader.election import Election
 from rocketconnect_kit.leader.leader_only import TermServicer
 from rocketconnect_kit.leader.seat import StoredSeat
@@ -53,6 +54,13 @@ class ClusterSettings(ElectedSettings):
         10.0, "how long a worker that was gone has to stay before tasks of others move to it", ge=0, le=3600
     )
 
+    clock_jump_days: float = setting(
+        LONGEST_JUMP / DAY,
+        "days by which the clock may be ahead of the last epochs; what is more counts as a wrong clock",
+        ge=1,
+        le=36_500,
+    )
+
     def conflicts(self) -> Iterator[str]:
         """What is wrong with settings together."""
         yield from super().conflicts()
@@ -86,7 +94,7 @@ async def _main(settings: ClusterSettings) -> int:
     try:
         async with channel(settings.config_address, settings, service="config") as config:
             servicer = TermServicer("cluster", ClusterService)
-            lead = partial(_lead, engine, settings.policy, ConfigServiceStub(config), servicer)
+            lead = partial(_lead, engine, settings, ConfigServiceStub(config), servicer)
             return await serve(
                 "cluster",
                 partial(add_ClusterServiceServicer_to_server, cast("ClusterServiceServicer", servicer)),
@@ -100,17 +108,28 @@ async def _main(settings: ClusterSettings) -> int:
 
 @asynccontextmanager
 async def _lead(
-    engine: sa.Engine, policy: Policy, config: "ConfigServiceAsyncStub", servicer: TermServicer[ClusterService], term: int
+    engine: sa.Engine,
+    settings: ClusterSettings,
+    config: "ConfigServiceAsyncStub",
+    servicer: TermServicer[ClusterService],
+    term: int,
 ) -> AsyncIterator["asyncio.Task[None]"]:
     """Decide for as long as the block runs. All that is in memory is made anew; every worker that is known gets a full lease."""
     # A clock that stands still while this machine is suspended: nobody could be heard meanwhile, so with SQLite, where the same
     # replica leads on, all leases would be over at once when it wakes up. Judging them later is the safe side.
-    coordinator = Coordinator(ClusterStore(engine, term), policy, time.monotonic, SystemRandom())
+    coordinator = Coordinator(
+        ClusterStore(engine, term),
+        settings.policy,
+        time.monotonic,
+        SystemRandom(),
+        other_clock=partial(database.clock, engine),
+        longest_jump=settings.clock_jump_days * DAY,
+    )
     watch = Watch(
         "connectors",
         lambda: config.WatchConnectors(config_pb.WatchConnectorsRequest()),
         lambda message: coordinator.tell(wire.connectors_changed(message)),
     )
     async with coordinator.running() as deciding, watch:
-        with servicer.term(ClusterService(coordinator, policy.timing)):
+        with servicer.term(ClusterService(coordinator, settings.policy.timing)):
             yield deciding

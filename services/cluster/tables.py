@@ -10,6 +10,9 @@ V = TypeVar("V")
 
 _NUMBER = "number"
 _ASSIGNMENT_CHANGES = "assignment_changes"
+_CLOCK = "clock"
+_CLOCK_NOTED_EACH = 86_400_000
+"""Milliseconds."""
 
 
 class Table(dict[K, V]):
@@ -68,6 +71,14 @@ class Tables:
     def raise_floor(self, floor: int) -> None:
         """Let every number that is drawn from now on be higher than this one, whatever the store says was drawn before."""
         self._floor = max(self._floor, floor)
+        # What was believed last is known after a start, also where nothing was drawn for long.
+        if self._floor - self.counters.get(_CLOCK, 0) > _CLOCK_NOTED_EACH:
+            self.counters.put(_CLOCK, self._floor)
+
+    @property
+    def last_number(self) -> int:
+        """The highest number that was drawn, or that was taken for the floor of those to come; 0: none is known."""
+        return max(self.counters.get(_NUMBER, 0), self.counters.get(_CLOCK, 0), self._floor)
 
     def next_number(self) -> int:
         """Draw a number that was never drawn before and is higher than all of those: an epoch or a session."""

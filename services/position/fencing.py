@@ -41,7 +41,7 @@ Incarnation
     Drawn by the service. A partition keeps its own; a new one gets the connector's. Altering raises that of the partition; a
     reset, and putting back what was exported, that of the connector above all that there were. Restoring a snapshot alters what
     has moved since, and raises that of the connector as a reset does when it forgets partitions.
-    Each is above the one before and above `number_floor`, since the store itself may be one that was put back from a backup: what
+    Each is above the one before and above `bounded_floor`, since the store itself may be one that was put back from a backup: what
     was drawn after the backup stands in topics and targets, and must not be drawn again. For the same reason a task may commit a
     higher one than is stored: every move by hand has shut out all tasks, so an owner that is let in knows a higher one only
     from a topic or a target that has seen it.
@@ -50,7 +50,7 @@ Incarnation
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from rocketconnect_kit.clock import number_floor
+from rocketconnect_kit.clock import bounded_floor
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, PermissionDenied
 from services.position import snapshots
 from services.position.domain import (
@@ -192,7 +192,7 @@ def alter(ledger: Ledger, wanted: Mapping[str, tuple[str, str]], now: int) -> Ef
     positions = []
     for partition, (offset, resume) in wanted.items():
         stored = ledger.positions.get(partition)
-        incarnation = _above(stored.incarnation if stored is not None else ledger.connector.incarnation, now)
+        incarnation = _above(ledger, stored.incarnation if stored is not None else ledger.connector.incarnation, now)
         # What was kept with the old position (what a sink has seen, where a source's cursor is) says nothing about the new one.
         positions.append(Position(partition, offset, incarnation, resume, now))
     return Effects(None, _shut_out(ledger, clean=None), tuple(positions))
@@ -302,12 +302,13 @@ def _highest_epoch(ledger: Ledger) -> int:
 
 def _above_all(ledger: Ledger, now: int) -> int:
     highest = max((position.incarnation for position in ledger.positions.values()), default=0)
-    return _above(max(ledger.connector.incarnation, highest), now)
+    return _above(ledger, max(ledger.connector.incarnation, highest), now)
 
 
-def _above(incarnation: int, now: int) -> int:
-    """Return the next incarnation, at microseconds since 1970."""
-    return max(incarnation, number_floor(now / 1_000_000)) + 1
+def _above(ledger: Ledger, incarnation: int, now: int) -> int:
+    """Return the next incarnation, at microseconds since 1970 by a clock that may be wrong: epochs are numbers of the same time."""
+    floor, _ = bounded_floor(now / 1_000_000, _highest_epoch(ledger))
+    return max(incarnation, floor) + 1
 
 
 def _shut_out(ledger: Ledger, *, clean: bool | None) -> tuple[TaskRow, ...]:

@@ -16,6 +16,9 @@ from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.lakes.changes import QUEUE
 from tests.connectors.lakes.table import TWO, LakeTable, commit_of
 
+IN_2050 = 757_382_400_000
+"""An epoch by a clock that was wrong: what is packed of it has more than 63 bits."""
+
 OTHER_QUEUE = "orders/broker-a/1"
 
 
@@ -28,10 +31,10 @@ class ReplacedSuite:
     def table(self, tmp_path: Path) -> LakeTable:
         return self.lake(tmp_path / "table")
 
-    def test_an_owner_that_is_replaced_in_the_middle_of_a_write_adds_nothing(
+    def test_an_owner_that_is_replaced_in_the_middle_of_a_write_adds_nothing_also_by_one_of_a_wrong_clock(
         self, table: LakeTable, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        zombie, new = table.owner(), table.owner(owner=(1, 2))
+        zombie, new = table.owner(), table.owner(owner=(1, IN_2050))
         zombie.start()
         zombie.append(0, 10)
         before = table.on_the_disk()
@@ -42,7 +45,9 @@ class ReplacedSuite:
         assert not table.clears or table.on_the_disk() == before
         new.append(10, 20, schema=TWO, more=7)
         assert table.ids() == list(range(20))
-        assert table.owner(owner=(1, 3)).start() == {QUEUE: QueuePosition(20)}
+        with pytest.raises(PermanentError, match="a newer owner"):
+            table.owner(owner=(1, 3)).start()
+        assert table.owner(owner=(1, IN_2050 + 1)).start() == {QUEUE: QueuePosition(20)}
 
     @pytest.mark.parametrize("by", [pytest.param("itself", marks=pytest.mark.slow), "the next one"])
     @pytest.mark.parametrize("written", [pytest.param(False, marks=pytest.mark.slow), True])

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -13,7 +14,7 @@ from rocketconnect_kit.errors import Aborted, FailedPrecondition, ServiceError, 
 from rocketconnect_kit.leader.seat import StoredSeat
 from rocketconnect_kit.store import database
 from services.cluster.coordinator import Coordinator
-from services.cluster.decisions.events import ConnectorsChanged, Register
+from services.cluster.decisions.events import ConnectorsChanged, Register, Tick
 from services.cluster.decisions.leases import Timing
 from services.cluster.model import PLAN, Changes, Connector, Key
 from services.cluster.state import Policy
@@ -162,6 +163,56 @@ async def test_epochs_do_not_go_back_with_a_store_that_does(store: UnreliableSto
     coordinator = Coordinator(store, POLICY, time.monotonic, Random(0), lambda: wall)
     async with coordinator.running():
         assert await coordinator.submit(registration("a")) > max(sessions)
+
+
+IN_2050 = 2_524_608_000.0
+
+
+@pytest.mark.parametrize("other", [None, 1_800_000_000.0 + 30])
+async def test_a_clock_that_jumps_to_2050_raises_no_number_and_is_told(
+    store: UnreliableStore, caplog: pytest.LogCaptureFixture, other: float | None
+) -> None:
+    wall = 1_800_000_000.0
+
+    def coordinator() -> Coordinator:
+        return Coordinator(store, POLICY, time.monotonic, Random(0), lambda: wall, lambda: other)
+
+    async with coordinator().running() as _:
+        pass
+    running = coordinator()
+    async with running.running():
+        before = await running.submit(registration("a"))
+        wall = IN_2050
+        while_wrong = await running.submit(registration("a"))
+    assert before < while_wrong < before + 60_000
+    assert [record for record in caplog.records if record.levelname == "ERROR" and "a clock is wrong" in record.getMessage()]
+    # Nor does it for a leader that begins with it.
+    again = coordinator()
+    async with again.running():
+        assert while_wrong < await again.submit(registration("a")) < before + 60_000
+    wall = 1_800_000_100.0
+    after = coordinator()
+    async with after.running():
+        assert await after.submit(registration("a")) == number_floor(wall) + 1
+
+
+async def test_a_service_that_nobody_asked_anything_of_for_a_year_knows_when_it_ran_last(store: UnreliableStore) -> None:
+    for days in (0, 300, 600, 900):
+        now = 1_800_000_000.0 + days * 86_400
+        coordinator = Coordinator(store, POLICY, time.monotonic, Random(0), partial(float, now))
+        async with coordinator.running():
+            await coordinator.submit(Tick())
+    assert store.load().counters["clock"] == number_floor(1_800_000_000.0 + 3 * 300 * 86_400)
+
+
+async def test_numbers_that_are_ahead_of_the_clock_are_told_at_the_start_and_go_on(
+    store: UnreliableStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.write(Changes({}, {}, {}, {}, {}, {"number": number_floor(IN_2050)}))
+    coordinator = Coordinator(store, POLICY, time.monotonic, Random(0), lambda: 1_800_000_000.0)
+    async with coordinator.running():
+        assert await coordinator.submit(registration("a")) == number_floor(IN_2050) + 1
+    assert [record for record in caplog.records if "are ahead of the clock" in record.getMessage()]
 
 
 def test_the_floor_of_epochs_is_a_number_of_milliseconds_that_is_never_negative() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from rocketconnect_kit.clock import number_floor
 from rocketconnect_kit.errors import Aborted, FailedPrecondition, PermissionDenied
 from services.position import fencing
 from services.position.domain import ConnectorRow, Fence, Ledger, Opened, Snapshot, Update
@@ -380,6 +381,17 @@ def test_a_newer_generation_is_opened_only_above_every_epoch_of_the_older_ones()
     _, fenced = confirmed(ledger, fence(3, 2, 9), now=0)
     assert fenced == [fence(3, 2, 9)]
     opened(ledger, 3, 2, 22)
+
+
+def test_a_clock_that_is_years_ahead_of_the_epochs_draws_no_incarnation_by_itself() -> None:
+    """What was drawn once stays, and a store that is restored later would draw it again."""
+    now, in_2050 = 1_800_000_000_000_000, 2_524_608_000_000_000
+    epoch = number_floor(now / 1_000_000)
+    ledger, _ = opened(NEW, 0, 1, epoch)
+    ledger = fencing.apply(ledger, fencing.alter(ledger, {"p": ("[1]", "")}, in_2050))
+    assert ledger.positions["p"].incarnation == epoch + 1
+    ledger = fencing.apply(ledger, fencing.reset(ledger, now + 60_000_000))
+    assert ledger.connector.incarnation == epoch + 60_000 + 1
 
 
 def by(worker: str, ledger: Ledger, task: int, generation: int, epoch: int) -> Ledger:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from rocketconnect_kit.clock import number_floor
+from rocketconnect_kit.clock import bounded_floor
 from rocketconnect_kit.errors import Aborted, ServiceError, Unavailable
 from rocketconnect_kit.leader.election import not_leading
 from services.cluster.board import Board, Subscription, Update
@@ -215,7 +215,8 @@ class Term:
         if self._writing is not None or not self._queue or self._over:
             return
         batch, self._queue = self._queue[:_BATCH], self._queue[_BATCH:]
-        self.state.tables.raise_floor(number_floor(WALL_CLOCK + self._world.now))
+        tables = self.state.tables
+        tables.raise_floor(bounded_floor(WALL_CLOCK + self._world.now, tables.last_number)[0])
         effects = core.step(self.state, [event for event, _ in batch], self._server.clock(), self._world.random)
         self._wake_at = effects.wake_at
         self._writing = batch
