@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -198,7 +199,7 @@ async def test_a_clock_that_jumps_to_2050_raises_no_number_and_is_told(
 async def test_a_service_that_nobody_asked_anything_of_for_a_year_knows_when_it_ran_last(store: UnreliableStore) -> None:
     for days in (0, 300, 600, 900):
         now = 1_800_000_000.0 + days * 86_400
-        coordinator = Coordinator(store, POLICY, time.monotonic, Random(0), lambda now=now: now)
+        coordinator = Coordinator(store, POLICY, time.monotonic, Random(0), partial(float, now))
         async with coordinator.running():
             await coordinator.submit(Tick())
     assert store.load().counters["clock"] == number_floor(1_800_000_000.0 + 3 * 300 * 86_400)
