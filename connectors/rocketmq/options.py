@@ -49,6 +49,7 @@ def cluster_options(side: str) -> tuple[Option, ...]:
             check=_servers_problem,
             fix="Write HOST:9876,HOST:9876.",
             reaches=_of_servers,
+            example="127.0.0.1:9876",
         ),
         Option(
             "access.key",
@@ -87,8 +88,12 @@ CLUSTER_IDS = tuple(
         aliases=(alias,),
         check=lambda text: None if _ID.fullmatch(text) else "is no name of a cluster here",
         fix="Use 1 to 64 letters, digits, _ . and -.",
+        example=example,
     )
-    for name, does, alias in (("source", "come from", "src.cluster"), ("target", "go to", "dest.cluster"))
+    for name, does, alias, example in (
+        ("source", "come from", "src.cluster", "east"),
+        ("target", "go to", "dest.cluster", "west"),
+    )
 )
 """The names of both clusters, by which loops are cut."""
 

@@ -46,7 +46,7 @@ class RocketmqSource(PartitionSource):
     options = (
         *cluster_options("src"),
         *CLUSTER_IDS,
-        Option("topics", "The topics that are read, separated by commas.", Kind.LIST, ""),
+        Option("topics", "The topics that are read, separated by commas.", Kind.LIST, "", example="orders"),
         Option(
             "topics.pattern",
             "Topics that are read beside them: a regular expression that matches the whole name. New ones are found while it runs; "
