@@ -103,7 +103,12 @@ def test_a_name_that_cannot_be_taken_is_refused_with_a_way_out(here: Path, name:
 @pytest.mark.parametrize("there", ["folder", "file", "link"])
 def test_what_is_there_is_never_written_over(here: Path, there: str) -> None:
     path = here / "weather-notes"
-    {"folder": path.mkdir, "file": path.touch, "link": lambda: path.symlink_to("nowhere")}[there]()
+    if there == "link":
+        path.symlink_to("nowhere")
+    elif there == "file":
+        path.touch()
+    else:
+        path.mkdir()
     result = init("weather-notes")
     assert result.exit_code == 4
     assert "weather-notes is there already" in result.stderr
