@@ -24,10 +24,22 @@ class DeadLetterSource(Source):
     name = "dead_letter_source"
     whole_messages = True
     options = (
-        Option("replay.connector", "The connector that failed at them.", required=True),
-        Option("replay.topic", "The dead-letter topic.", required=True),
-        Option("replay.letters", "Which: broker:queue:from-until, separated by commas.", Kind.LIST, required=True),
-        Option("replay.ends", "Up to where editions count: broker:queue:0-until, separated by commas.", Kind.LIST, required=True),
+        Option("replay.connector", "The connector that failed at them.", required=True, example="orders-out"),
+        Option("replay.topic", "The dead-letter topic.", required=True, example="orders-dlq"),
+        Option(
+            "replay.letters",
+            "Which: broker:queue:from-until, separated by commas.",
+            Kind.LIST,
+            required=True,
+            example="broker-0:0:0-100",
+        ),
+        Option(
+            "replay.ends",
+            "Up to where editions count: broker:queue:0-until, separated by commas.",
+            Kind.LIST,
+            required=True,
+            example="broker-0:0:0-100",
+        ),
         Option("replay.task", "Only those of this task.", Kind.INT, minimum=0),
         Option("replay.stage", "Only those of this stage.", default="", choices=("", *STAGES)),
         Option("replay.error", "Only those of this class of error.", default=""),

@@ -38,6 +38,7 @@ class FileLines(RecordSink):
             "The absolute path of the file. Its directory must exist. Nobody else may write to it.",
             required=True,
             access=Access.WRITE,
+            example="/tmp/orders.txt",  # noqa: S108  # a folder that is there on every machine
         ),
         Option(
             "format",

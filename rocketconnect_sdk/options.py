@@ -57,12 +57,11 @@ class Option:
         maximum: Of numbers, sizes and durations.
         aliases: Other keys that are taken for it, such as those of RocketMQ Connect.
         check: Looks at the parsed value and returns what is wrong with it, or None.
-        access: It is the path of a file (or a pattern of paths) that the connector reads, or writes: it is wrong where the executor
-            does not let connectors do so. Open it through rocketconnect_sdk.permissions.roots.
-        reaches: Finds the hosts that its value names, as hosts.of_urls does: it is wrong where the executor lets connectors speak
-            to one of them not.
+        access: It is a path, or a pattern of paths, and wrong where connectors may not read or write. Open it by permissions.roots.
+        reaches: Finds the hosts that its value names, as hosts.of_urls does: it is wrong where connectors may not speak to one.
         fix: How to write it right, shown with whatever is wrong with it: "Use 1 to 127 letters and digits, such as orders.".
             Empty: it is made of the kind, the choices, the limits and the default, which do not say what `check` wants.
+        example: A value for the example of the plugin: of what is required, and of what a first configuration rather has.
     """
 
     key: str
@@ -80,6 +79,7 @@ class Option:
     fix: str = ""
     access: Access | None = None
     reaches: hosts.Reaches | None = None
+    example: str = ""
 
     def parse(self, text: str) -> Any:
         """The value that a text stands for.

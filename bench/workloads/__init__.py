@@ -17,6 +17,7 @@ from bench.workloads import (
     session,
     sizes,
     standalone,
+    systems,
     ways,
 )
 from bench.workloads.services import assignment, commits, control, failover, idle, rest, start, traced
@@ -44,6 +45,7 @@ WORKLOADS: Mapping[str, Workload] = {
     "lakes": lakes.WORKLOAD,
     "commits": commits.WORKLOAD,
     "converters": converters.WORKLOAD,
+    "systems": systems.WORKLOAD,
     "idle": idle.WORKLOAD,
     "failover": failover.WORKLOAD,
 }

@@ -38,6 +38,7 @@ BROKER = (
         check=url_problem,
         fix="Write amqp://HOST:5672 or amqps://HOST:5671; a user in `user`, what is read or written in an option of its own.",
         reaches=of_urls,
+        example="amqp://127.0.0.1:5672",
     ),
     Option(
         "user",

@@ -40,7 +40,9 @@ def key_option(dialect: Dialect) -> Option:
 
 def names_option(key: str, doc: str) -> Option:
     """What is read."""
-    return Option(key, doc, Kind.LIST, required=True, check=names_problem, fix="Write names, such as orders,payments.")
+    return Option(
+        key, doc, Kind.LIST, required=True, check=names_problem, fix="Write names, such as orders,payments.", example="orders"
+    )
 
 
 class MessageSource(QueueSource):

@@ -20,6 +20,7 @@ SERVER = (
         check=server_problem,
         fix="Write http://HOST:8123 or https://HOST:8443, without a path; a user in `user`, a password in `password`.",
         reaches=of_urls,
+        example="http://127.0.0.1:8123",
     ),
     Option("database", "The database of tables that name none.", default="default"),
     Option("user", "The user.", default="default", references=True, aliases=("username",)),

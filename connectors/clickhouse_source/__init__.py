@@ -36,8 +36,8 @@ class ClickHouseSource(Source):
     name = "clickhouse_source"
     options = (
         *SERVER,
-        Option("tables", "The tables; before a point stands another database.", Kind.LIST, required=True),
-        Option("incrementing.column.name", "The column of whole numbers that grow with each new row.", default=""),
+        Option("tables", "The tables; before a point stands another database.", Kind.LIST, required=True, example="orders"),
+        Option("incrementing.column.name", "The column of whole numbers that grow with each new row.", default="", example="id"),
         Option(
             "timestamp.column.name",
             "The column, a DateTime or DateTime64, that says when a row was made. With incrementing.column.name or key.columns, "

@@ -51,6 +51,7 @@ class DeltaSink(LakeSink):
             f"directory that it is in must exist. A table that is not there is made. {FOR_EACH}",
             required=True,
             access=Access.WRITE,
+            example="/tmp/orders",  # noqa: S108  # a folder that is there on every machine
         ),
         COLUMNS,
         evolution("the table gets new columns, but no other types"),

@@ -41,6 +41,7 @@ class DorisSink(RecordSink):
             check=server_problem,
             fix="Write http://HOST:8030, without a path; a user in `user`, a password in `password`.",
             reaches=of_urls,
+            example="http://127.0.0.1:8030",
         ),
         Option("query.port", "The query_port of the same frontend, for statements.", Kind.INT, "9030", minimum=1, maximum=65_535),
         Option(
@@ -51,7 +52,7 @@ class DorisSink(RecordSink):
             "",
             reaches=of_urls,
         ),
-        Option("database", "The database of tables that name none, and of the positions.", required=True),
+        Option("database", "The database of tables that name none, and of the positions.", required=True, example="shop"),
         Option("user", "The user.", default="root", references=True, aliases=("username",)),
         Option("password", "The password of the user.", secret=True),
         *TLS,

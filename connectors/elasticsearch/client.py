@@ -20,6 +20,7 @@ SERVERS = (
     urls_option(
         "The servers, separated by commas: https://HOST:9200. Where one can't be reached the next one is asked.",
         "Write https://HOST:9200, without a path; a user in `user`, a password in `password`.",
+        "http://127.0.0.1:9200",
     ),
     *AUTH,
     *TLS,

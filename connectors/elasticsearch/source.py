@@ -44,6 +44,7 @@ class ElasticsearchSource(CursorSource):
             required=True,
             check=_names_problem,
             fix="Name indexes, such as orders, or logs-*.",
+            example="orders",
         ),
         Option(
             "mode",
@@ -57,6 +58,7 @@ class ElasticsearchSource(CursorSource):
             "The field that grows with each new or changed document: dates, numbers or keywords, such as @timestamp. Documents "
             "without it are not read.",
             default="",
+            example="updated_at",
         ),
         Option(
             "overlap",

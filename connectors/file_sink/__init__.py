@@ -47,6 +47,7 @@ class FileSink(DataFrameSink):
             "The absolute path of the file; of parquet and orc, of the directory. The directory that it is in must exist.",
             required=True,
             access=Access.WRITE,
+            example="/tmp/orders.txt",  # noqa: S108  # a folder that is there on every machine
         ),
         Option(
             "format",

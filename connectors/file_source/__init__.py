@@ -56,6 +56,7 @@ class FileSource(Source):
             access=Access.READ,
             check=filename_problem,
             fix="Give an absolute path without control characters, such as /var/log/app.log, or a glob such as /var/log/app-*.log.",
+            example="/tmp/orders-*.txt",  # noqa: S108  # a folder that is there on every machine
         ),
         Option(
             "format",

@@ -17,6 +17,7 @@ METASTORE = Option(
     check=addresses_problem,
     fix=f"Write thrift://HOST:{PORT}.",
     reaches=lambda addresses: of_urls(addresses.split(",")),
+    example="thrift://127.0.0.1:9083",
 )
 
 
@@ -32,6 +33,7 @@ def table_option(more: str) -> Option:
         required=True,
         check=_table_problem,
         fix="Write DATABASE.TABLE, of letters, digits and _.",
+        example="shop.orders",
     )
 
 

@@ -49,6 +49,7 @@ class HiveSink(RecordSink):
             required=True,
             check=s3_or_folder_problem,
             fix="Write file:///FOLDER with an absolute path, or s3://BUCKET/PREFIX.",
+            example="s3://shop/orders",
         ),
         Option(
             "partition.path",
@@ -78,6 +79,7 @@ class HiveSink(RecordSink):
             default="",
             check=columns_problem,
             fix=f"Write {DOC}",
+            example="id:int64,name",
         ),
         replace(
             POLICY,

@@ -52,6 +52,7 @@ class HttpSink(WriteSink):
             check=url_problem,
             fix=f"Write https://HOST/PATH, in which {FORM} may stand behind the host.",
             reaches=of_urls,
+            example="https://hooks.example.com/orders",
         ),
         Option("method", "The method of requests.", default="POST", choices=("POST", "PUT", "PATCH")),
         Option(

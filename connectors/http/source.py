@@ -59,6 +59,7 @@ class HttpSource(CursorSource):
             check=_url_problem,
             fix="Write https://HOST/PATH; who we are has options of its own.",
             reaches=of_urls,
+            example="https://api.example.com/v1/orders",
         ),
         Option(
             "headers",

@@ -60,6 +60,7 @@ class HudiSink(LakeSink):
             f"exist. A table that is not there is made, as COPY_ON_WRITE. {FOR_EACH}",
             required=True,
             access=Access.WRITE,
+            example="/tmp/orders",  # noqa: S108  # a folder that is there on every machine
         ),
         COLUMNS,
         evolution("the table gets new columns, but no other types"),

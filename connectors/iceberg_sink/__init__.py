@@ -68,6 +68,7 @@ class IcebergSink(LakeSink):
             "directory that it is in must exist. Not with catalog=rest.",
             default="",
             access=Access.WRITE,
+            example="/tmp/warehouse",  # noqa: S108  # a folder that is there on every machine
         ),
         *table_options(
             f"One that is not there is made. {FOR_EACH}",

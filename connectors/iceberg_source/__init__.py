@@ -38,6 +38,7 @@ class IcebergSource(LakeSource):
             "The absolute path of the directory of the tables, on a file system of this machine. Not with catalog=rest.",
             default="",
             access=Access.READ,
+            example="/tmp/warehouse",  # noqa: S108  # a folder that is there on every machine
         ),
         *table_options("", ""),
         start("with what the snapshot of this id brings"),

@@ -21,6 +21,7 @@ CONNECTION = (
         check=url_problem,
         fix=_FIX,
         reaches=of_urls,
+        example="postgresql://127.0.0.1:5432/shop",
     ),
     Option(
         "user",
@@ -28,8 +29,11 @@ CONNECTION = (
         default="",
         references=True,
         aliases=("connection.user", "username"),
+        example="shop",
     ),
-    Option("password", "The password of the user.", secret=True, aliases=("connection.password",)),
+    Option(
+        "password", "The password of the user.", secret=True, aliases=("connection.password",), example="${env:DATABASE_PASSWORD}"
+    ),
     *TLS,
 )
 """The options of a connection: `connection.url`, `user`, `password`, and TLS."""

@@ -11,6 +11,7 @@ from connectors.jdbc.place import place_of
 from connectors.jdbc_source.place import Mode
 from rocketconnect_sdk.configuration import zones
 from rocketconnect_sdk.configuration.patterns import patterns_problem
+from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -246,6 +247,8 @@ def _database_problems(config: Config) -> Iterable[Problem]:
     from connectors.jdbc_source.tables import look, names, nothing_problem, shared_by
     from rocketconnect_sdk.changes.topics import FIX
 
+    if not login_is_known(config):
+        return
     session, wanted = _session(config), _wanted(config)
     try:
         found = names(session, wanted)

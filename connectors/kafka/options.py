@@ -41,6 +41,7 @@ CLUSTER = (
         check=_servers_problem,
         fix="Write HOST:PORT,HOST:PORT; a user in `user`, and TLS by security.protocol.",
         reaches=_of_servers,
+        example="127.0.0.1:9092",
     ),
     Option(
         "security.protocol",

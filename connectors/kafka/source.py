@@ -24,7 +24,7 @@ class KafkaSource(PartitionSource):
     packages = ("confluent_kafka",)
     options = (
         *CLUSTER,
-        Option("kafka.topics", "The topics that are read, separated by commas.", Kind.LIST, ""),
+        Option("kafka.topics", "The topics that are read, separated by commas.", Kind.LIST, "", example="orders"),
         Option(
             "kafka.topics.pattern",
             "Topics that are read beside them: a regular expression that matches the whole name. New ones are found while it runs; "

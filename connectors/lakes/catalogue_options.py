@@ -82,6 +82,7 @@ def table_options(of_table: str, of_database: str) -> Sequence[Option]:
             required=True,
             check=_tables_problem if of_table else table_problem,
             fix=TABLE_FIX,
+            example="shop.orders",
         ),
         Option(
             "catalog",

@@ -27,6 +27,7 @@ COLUMNS = Option(
     default="",
     check=columns_problem,
     fix=f"Write {DOC}",
+    example="id:int64,name",
 )
 CHANGES = (
     Option(

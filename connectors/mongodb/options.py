@@ -43,6 +43,7 @@ SERVER = (
         check=url_problem,
         fix="Write mongodb://HOST:27017 or mongodb://HOST1,HOST2/?replicaSet=NAME; a user in `user`, a password in `password`.",
         reaches=of_url,
+        example="mongodb://127.0.0.1:27017",
     ),
     Option("user", "The user. Empty: none is shown.", default="", references=True, aliases=("username",)),
     Option("password", "The password of the user.", secret=True),

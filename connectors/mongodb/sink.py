@@ -37,7 +37,9 @@ class MongodbSink(WriteSink):
     packages = ("pymongo",)
     options = (
         *SERVER,
-        Option("database", "The database.", required=True, check=_database_problem, fix="Write a name such as shop."),
+        Option(
+            "database", "The database.", required=True, check=_database_problem, fix="Write a name such as shop.", example="shop"
+        ),
         Option(
             "collection",
             f"The collection. {FORM} stand for what a record has.",

@@ -34,6 +34,7 @@ BROKER = (
         check=url_problem,
         fix="Write mqtt://HOST:1883 or mqtts://HOST:8883; a user in `user`, a password in `password`.",
         reaches=of_urls,
+        example="mqtt://127.0.0.1:1883",
     ),
     Option("version", "The version of MQTT. 5 has properties and reasons.", default=FIVE, choices=(FIVE, "3.1.1")),
     Option("user", "The user. Empty: nobody.", default="", references=True, aliases=("username",)),

@@ -45,6 +45,7 @@ class MqttSource(QueueSource):
             required=True,
             check=_filters_problem,
             fix="Write filters such as sensors/+/temperature or plant/#.",
+            example="sensors/+/temperature",
         ),
         Option(
             "qos",

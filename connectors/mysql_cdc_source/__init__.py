@@ -35,15 +35,16 @@ class MysqlCdcSource(LogSource):
     name = "mysql_cdc_source"
     aliases = ("MySqlCdcSource",)
     options = (
-        Option("hostname", "The name or address of the server.", required=True, reaches=of_host),
+        Option("hostname", "The name or address of the server.", required=True, reaches=of_host, example="127.0.0.1"),
         Option("port", "Its port.", Kind.INT, "3306", minimum=1, maximum=65_535),
         Option(
             "username",
             "Who reads: with REPLICATION SLAVE, REPLICATION CLIENT (MariaDB: BINLOG MONITOR) and SELECT.",
             required=True,
             references=True,
+            example="rocketconnect",
         ),
-        Option("password", "The user's password.", secret=True),
+        Option("password", "The user's password.", secret=True, example="${env:MYSQL_PASSWORD}"),
         *(replace(each, aliases=(*each.aliases, "tls.ca")) if each.key == "ssl.ca.location" else each for each in TLS),
         Option(
             "tls",

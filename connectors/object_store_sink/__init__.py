@@ -52,6 +52,7 @@ FORMS = (
         default="",
         check=columns_problem,
         fix=f"Write {DOC}",
+        example="id:int64,name",
     ),
     Option(
         "partition.path",
@@ -96,6 +97,7 @@ class ObjectStoreSink(RecordSink):
             check=url_problem,
             fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, hdfs://HOST/FOLDER, or file:///FOLDER with "
             "an absolute path.",
+            example="s3://shop/orders",
         ),
         *FORMS,
         *SERVERS,

@@ -69,6 +69,7 @@ class ObjectStoreSource(Source):
             check=url_problem,
             fix="Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX, az://CONTAINER/PREFIX, hdfs://HOST/FOLDER, or file:///FOLDER with "
             "an absolute path.",
+            example="s3://shop/orders",
         ),
         *FORMS,
         Option(

@@ -51,8 +51,21 @@ _S3 = (
         "the bucket's name has no point, and false for others.",
         Kind.BOOL,
     ),
-    Option("access.key.id", "The access key.", default="", references=True, aliases=("aws.access.key.id",)),
-    Option(_SECRET, "The secret that belongs to it.", secret=True, aliases=("aws.secret.access.key",)),
+    Option(
+        "access.key.id",
+        "The access key.",
+        default="",
+        references=True,
+        aliases=("aws.access.key.id",),
+        example="${env:AWS_ACCESS_KEY_ID}",
+    ),
+    Option(
+        _SECRET,
+        "The secret that belongs to it.",
+        secret=True,
+        aliases=("aws.secret.access.key",),
+        example="${env:AWS_SECRET_ACCESS_KEY}",
+    ),
     Option(_TOKEN, "The token of temporary keys.", secret=True),
 )
 _GOOGLE = (

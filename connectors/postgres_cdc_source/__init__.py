@@ -46,11 +46,17 @@ class PostgresCdcSource(LogSource):
     name = "postgres_cdc_source"
     aliases = ("PostgresCdcSource",)
     options = (
-        Option("hostname", "The name or address of the server.", required=True, reaches=of_host),
+        Option("hostname", "The name or address of the server.", required=True, reaches=of_host, example="127.0.0.1"),
         Option("port", "Its port.", Kind.INT, "5432", minimum=1, maximum=65_535),
-        Option("database", "The database: a slot has the changes of one.", required=True),
-        Option("username", "The role that reads: with REPLICATION, and SELECT on the tables.", required=True, references=True),
-        Option("password", "The role's password.", secret=True),
+        Option("database", "The database: a slot has the changes of one.", required=True, example="shop"),
+        Option(
+            "username",
+            "The role that reads: with REPLICATION, and SELECT on the tables.",
+            required=True,
+            references=True,
+            example="rocketconnect",
+        ),
+        Option("password", "The role's password.", secret=True, example="${env:POSTGRES_PASSWORD}"),
         *TLS,
         _name("slot.name", "The replication slot; it is made when it is not there. Each connector of a server needs its own."),
         _name("publication.name", "The publication; it is made when it is not there. Each connector of a database needs its own."),

@@ -51,6 +51,7 @@ SERVER = (
         check=url_problem,
         fix="Write amqp://HOST:5672 or amqps://HOST:5671; a user in `user`, the virtual host in virtual.host.",
         reaches=of_urls,
+        example="amqp://127.0.0.1:5672",
     ),
     Option("virtual.host", "The virtual host.", default="/", aliases=("vhost",)),
     Option(

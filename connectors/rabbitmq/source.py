@@ -53,6 +53,7 @@ class RabbitmqSource(QueueSource):
             required=True,
             check=_queues_problem,
             fix="Write the names of queues, such as orders,payments.",
+            example="orders",
         ),
         Option(
             "declare",

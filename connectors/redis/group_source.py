@@ -27,8 +27,11 @@ class RedisGroupSource(QueueSource):
             required=True,
             check=lambda names: None if names else "names no stream",
             fix="Name streams, such as orders,payments.",
+            example="orders",
         ),
-        Option("group", "The group; others may read in it, too. One that is not there is made.", required=True),
+        Option(
+            "group", "The group; others may read in it, too. One that is not there is made.", required=True, example="rocketconnect"
+        ),
         Option(
             "group.start",
             "Where a group begins that is made here: at the first entry that is there (earliest), or behind the last one (latest).",

@@ -38,6 +38,7 @@ SERVER = (
         check=url_problem,
         fix="Write redis://HOST:6379/0 or rediss://HOST:6379/0; a user in `user`, a password in `password`.",
         reaches=of_urls,
+        example="redis://127.0.0.1:6379/0",
     ),
     Option("user", "The user. Empty: that of servers without users.", default="", references=True, aliases=("username",)),
     Option("password", "The password of the user.", secret=True, aliases=("redisPassword",)),

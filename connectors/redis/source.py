@@ -30,7 +30,7 @@ class RedisSource(PartitionSource):
     packages = ("redis",)
     options = (
         *SERVER,
-        Option("streams", "The keys of the streams that are read, separated by commas.", Kind.LIST, ""),
+        Option("streams", "The keys of the streams that are read, separated by commas.", Kind.LIST, "", example="orders"),
         Option(
             "streams.pattern",
             "Streams that are read beside them: a pattern of keys as SCAN has it, such as orders:*. New ones are found while it "

@@ -56,6 +56,7 @@ def cluster_options(side: str, prefix: str = "", which: str = "other") -> tuple[
             check=_servers_problem,
             fix="Write HOST:9876,HOST:9876.",
             reaches=_of_servers,
+            example="127.0.0.1:9876",
         ),
         Option(
             f"{prefix}access.key",
@@ -103,15 +104,19 @@ CLUSTER_IDS = tuple(
         aliases=(alias,),
         check=lambda text: None if _ID.fullmatch(text) else "is no name of a cluster here",
         fix="Use 1 to 64 letters, digits, _ . and -.",
+        example=example,
     )
-    for name, does, alias in (("source", "come from", "src.cluster"), ("target", "go to", "dest.cluster"))
+    for name, does, alias, example in (
+        ("source", "come from", "src.cluster", "east"),
+        ("target", "go to", "dest.cluster", "west"),
+    )
 )
 """The names of both clusters, by which loops are cut."""
 
 
 PATTERN_FIX = "Write a regular expression such as orders-.*."
 TOPICS = (
-    Option("topics", "The topics that are read, separated by commas.", Kind.LIST, ""),
+    Option("topics", "The topics that are read, separated by commas.", Kind.LIST, "", example="orders"),
     Option(
         "topics.pattern",
         "Topics that are read beside them: a regular expression that matches the whole name. New ones are found while it runs; "

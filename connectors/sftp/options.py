@@ -47,6 +47,7 @@ def host_option(protocol: str) -> Option:
         check=_host_problem,
         fix="Write a name or an address, without a port and without a path.",
         reaches=of_host,
+        example="127.0.0.1",
     )
 
 
@@ -56,13 +57,19 @@ PATH = Option(
     required=True,
     check=path_problem,
     fix="Write a path such as /data/orders, without . and .. in it.",
+    example="/data/orders",
 )
 
 SERVER = (
     host_option("SFTP"),
     Option("port", "Its port.", Kind.INT, "22", minimum=1, maximum=65535),
-    Option("username", "The user of the server.", required=True, references=True, aliases=("user",)),
-    Option("password", "The password of the user, also where the server asks for it by keyboard-interactive.", secret=True),
+    Option("username", "The user of the server.", required=True, references=True, aliases=("user",), example="shop"),
+    Option(
+        "password",
+        "The password of the user, also where the server asks for it by keyboard-interactive.",
+        secret=True,
+        example="${env:SFTP_PASSWORD}",
+    ),
     Option("private.key", "A private key of the user: the text that ssh-keygen writes, of OpenSSH or PEM.", secret=True),
     Option(
         "private.key.location",

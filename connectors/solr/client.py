@@ -14,6 +14,7 @@ SERVERS = (
     urls_option(
         "The servers, separated by commas: https://HOST:8983. Where one can't be reached the next one is asked.",
         "Write https://HOST:8983, without a path; a user in `user`, a password in `password`.",
+        "http://127.0.0.1:8983",
     ),
     *AUTH,
     *TLS,

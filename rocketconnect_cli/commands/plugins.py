@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from rocketconnect_cli.api import ApiError, Exit
+from rocketconnect_cli.documents import examples
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.names import completion
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, table_of, with_api, without_prefix
@@ -67,6 +68,9 @@ def list_plugins(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> N
 @with_api
 def show(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name or an alias.", autocompletion=completion.plugins)],
+    example: Annotated[
+        bool, typer.Option("--example", help="Print a configuration that has it, as `rocketconnect apply` takes it.")
+    ] = False,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -79,6 +83,10 @@ def show(
         meant = f"Did you mean {' or '.join(near)}?" if near else "See `rocketconnect plugins list`."
         raise ApiError(Exit.NOT_FOUND, {"detail": f"no executor offers a plugin {name}. {meant}"})
     plugin = found[0]
+    if example:
+        made, called = examples.settings(plugin, kind_of(plugin), rows), examples.name_of(plugin)
+        emit(output, examples.as_document(called, made), lambda: examples.as_yaml(called, plugin["name"], made))
+        return
     emit(output, plugin, lambda: ["\n".join(_head(plugin)), *_options(plugin), *_signals(plugin)])
 
 

@@ -21,6 +21,7 @@ from rocketconnect_cli.commands.up import up
 from rocketconnect_cli.commands.verify import verify
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import show_error
+from rocketconnect_cli.projects.init import init
 from rocketconnect_sdk.version import __version__
 
 _ORDER = (
@@ -42,6 +43,7 @@ _ORDER = (
     "restore",
     "diagnose",
     "log-level",
+    "init",
 )
 """As people meet them; what is not named comes behind."""
 _FIRST = (
@@ -81,6 +83,7 @@ app.command(name="up")(up)
 app.command(name="doctor")(doctor)
 app.command(name="diagnose")(diagnose)
 app.command(name="log-level")(log_level)
+app.command(name="init")(init)
 app.command(name="backup")(backup)
 app.command(name="restore")(restore)
 app.command(

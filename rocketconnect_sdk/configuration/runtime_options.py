@@ -222,6 +222,7 @@ SOURCE = (
         aliases=("connect.topicname",),
         check=_topic_problem,
         fix=_TOPIC_FIX,
+        example="orders",
     ),
     *_TOPIC,
     ORIGIN_SHARED,
@@ -247,6 +248,7 @@ SINK = (
         aliases=("connect.topicnames",),
         check=_topics_problem,
         fix=f"Name topics of 1 to {TOPIC_LENGTH} {_CHARACTERS}, separated by commas: orders,payments.",
+        example="orders",
     ),
     *_TOPIC,
     Option(
@@ -292,8 +294,10 @@ SINK = (
     Option("batch.records", "How many records are written at once at most.", Kind.INT, "500000", minimum=1, maximum=10_000_000),
 )
 
-SOURCE_CLASS = Option("source.connector.class", "The source. Its options follow with the prefix source.", required=True)
-SINK_CLASS = Option("sink.connector.class", "The sink. Its options follow with the prefix sink.", required=True)
+SOURCE_CLASS = Option(
+    "source.connector.class", "The source. Its options follow with the prefix source.", required=True, example="file_source"
+)
+SINK_CLASS = Option("sink.connector.class", "The sink. Its options follow with the prefix sink.", required=True, example="stdout")
 DIRECT = (
     *COMMON,
     SOURCE_CLASS,

@@ -40,9 +40,9 @@ REQUEST_TIMEOUT = Option(
 )
 
 
-def urls_option(doc: str, fix: str) -> Option:
+def urls_option(doc: str, fix: str, example: str = "") -> Option:
     """The option `url`: servers of one system, of which each can be asked."""
-    return Option("url", doc, Kind.LIST, required=True, check=_urls_problem, fix=fix, reaches=of_urls)
+    return Option("url", doc, Kind.LIST, required=True, check=_urls_problem, fix=fix, reaches=of_urls, example=example)
 
 
 def _urls_problem(urls: tuple[str, ...]) -> str | None:

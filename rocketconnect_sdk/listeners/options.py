@@ -40,6 +40,7 @@ LISTEN = (
         required=True,
         check=_listen_problem,
         fix="Write HOST:PORT, such as 0.0.0.0:8900.",
+        example="127.0.0.1:8900",
     ),
     Option(
         "ssl.certificate.location",

@@ -31,6 +31,7 @@ URL = Option(
     check=_wrong_urls,
     fix="Give http://HOST:PORT or https://HOST:PORT, of Apicurio http://HOST:PORT/apis/ccompat/v7; a user in basic.auth.user.info.",
     reaches=of_urls,
+    example="http://127.0.0.1:8081",
 )
 
 OPTIONS = (

@@ -62,6 +62,7 @@ FIELD = Option(
     required=True,
     check=path_problem,
     fix="Write for instance id, or after.id.",
+    example="id",
 )
 
 

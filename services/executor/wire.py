@@ -198,6 +198,7 @@ def _option(option: PluginOption) -> connectors.Option:
         minimum=option.minimum,
         maximum=option.maximum,
         group=option.group,
+        example=option.example,
     )
 
 

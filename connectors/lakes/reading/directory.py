@@ -38,6 +38,7 @@ def directory_options(version: str, needs: str) -> tuple[Option, ...]:
             "The absolute path of the directory of the table, on a file system of this machine.",
             required=True,
             access=Access.READ,
+            example="/tmp/orders",  # noqa: S108  # a folder that is there on every machine
         ),
         start(version),
         Option(

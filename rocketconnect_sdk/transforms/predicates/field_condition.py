@@ -59,6 +59,7 @@ class FieldCondition(Predicate):
             "How it is compared. matches: its whole text matches a regular expression (Java's). in: it is one of several.",
             required=True,
             choices=_OPERATORS,
+            example="is_null",
         ),
         Option("value", "What it is compared with, read by the type of the field as cast reads a text; for in: with commas."),
     )

@@ -12,7 +12,7 @@ class HasHeader(Predicate):
 
     name: ClassVar[str] = "has_header"
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.predicates.HasHeaderKey",)
-    options: ClassVar[Sequence[Option]] = (Option("name", "The name of the header.", required=True),)
+    options: ClassVar[Sequence[Option]] = (Option("name", "The name of the header.", required=True, example="origin"),)
 
     def test(self, record: Record) -> bool:
         """See Predicate."""

@@ -20,6 +20,7 @@ class TopicMatches(Predicate):
             required=True,
             check=pattern_problem,
             fix="Write one, such as orders-.*",
+            example="orders-.*",
         ),
     )
 

@@ -251,6 +251,7 @@ class PluginOption(msgspec.Struct, frozen=True):
     minimum: str
     maximum: str
     group: str = ""
+    example: str = ""
 
 
 class PluginSignal(msgspec.Struct, frozen=True):

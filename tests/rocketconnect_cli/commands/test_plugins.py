@@ -87,6 +87,29 @@ def test_a_plugin_is_shown_with_all_that_is_to_be_said_of_it_and_of_its_options(
     ]
 
 
+@pytest.mark.parametrize("name", ["file_sink", "FileSink"])
+@pytest.mark.parametrize("more", [(), ("-o", "json")])
+def test_an_example_of_a_plugin_is_a_file_for_apply(rest_factory: RestFactory, name: str, more: tuple[str, ...]) -> None:
+    rest = rest_factory(200, listing(FILTER, SINK))
+    result = run("show", name, "--example", *more, "--url", rest.url)
+    assert result.exit_code == 0
+    if more:
+        assert json.loads(result.stdout) == {
+            "name": "file-sink",
+            "config": {"connector.class": "file_sink", "filename": "filename"},
+        }
+    else:
+        assert result.stdout.splitlines() == [
+            "# Put your own values in, then: rocketconnect apply -f FILE. All options: rocketconnect plugins show file_sink",
+            "name: file-sink",
+            "config:",
+            "  # Lines into a file.",
+            "  connector.class: file_sink",
+            "  # The path.",
+            "  filename: filename",
+        ]
+
+
 def test_what_people_can_tell_the_tasks_of_a_source_is_shown_behind_its_options(rest_factory: RestFactory) -> None:
     table = {"key": "tables", "type": "list", "required": True, "documentation": "Which."}
     signals = [{"name": "snapshot", "documentation": "Reads tables again.", "arguments": [table]}, {"name": "resume"}]

@@ -569,6 +569,7 @@ class Option(_message.Message):
     MINIMUM_FIELD_NUMBER: _builtins.int
     MAXIMUM_FIELD_NUMBER: _builtins.int
     GROUP_FIELD_NUMBER: _builtins.int
+    EXAMPLE_FIELD_NUMBER: _builtins.int
     key: _builtins.str
     """The key in a configuration."""
     type: _builtins.str
@@ -589,6 +590,8 @@ class Option(_message.Message):
     """Who else has it. Empty: it is the plugin's own. "source", "sink": every source, every sink. "converters": what has converters.
     "common": every plugin of its type.
     """
+    example: _builtins.str
+    """A value as somebody would write it: of what is required, and of what a first configuration rather has. Empty: none is known."""
     @_builtins.property
     def choices(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The values that are allowed, when they are few."""
@@ -611,10 +614,11 @@ class Option(_message.Message):
         minimum: _builtins.str = ...,
         maximum: _builtins.str = ...,
         group: _builtins.str = ...,
+        example: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "choices", b"choices", "default_value", b"default_value", "documentation", b"documentation", "group", b"group", "key", b"key", "maximum", b"maximum", "minimum", b"minimum", "required", b"required", "secret", b"secret", "type", b"type"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["aliases", b"aliases", "choices", b"choices", "default_value", b"default_value", "documentation", b"documentation", "example", b"example", "group", b"group", "key", b"key", "maximum", b"maximum", "minimum", b"minimum", "required", b"required", "secret", b"secret", "type", b"type"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

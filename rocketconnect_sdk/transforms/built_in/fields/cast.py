@@ -65,6 +65,7 @@ class Cast(FieldsTransform):
             required=True,
             check=_spec_problem,
             fix="Write for instance id:int64,price:decimal(10,2), or int32 for the whole value.",
+            example="id:int64,price:decimal(10,2)",
         ),
         REPLACE_NULL,
     )

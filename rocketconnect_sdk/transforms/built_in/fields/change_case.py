@@ -55,8 +55,8 @@ class ChangeCase(FieldsTransform):
     aliases: ClassVar[Sequence[str]] = ("org.apache.rocketmq.connect.transforms.ChangeCase",)
     options: ClassVar[Sequence[Option]] = (
         ON,
-        Option("from", f"The style that the names have: {_HOW}", required=True, choices=_FORMATS),
-        Option("to", "The style that they get: one of the same.", required=True, choices=_FORMATS),
+        Option("from", f"The style that the names have: {_HOW}", required=True, choices=_FORMATS, example="LOWER_CAMEL"),
+        Option("to", "The style that they get: one of the same.", required=True, choices=_FORMATS, example="LOWER_UNDERSCORE"),
     )
 
     def __init__(self, config: Config) -> None:

@@ -21,9 +21,9 @@ class ExtractNestedField(FieldsTransform):
     aliases: ClassVar[Sequence[str]] = ("org.apache.rocketmq.connect.transforms.ExtractNestedField",)
     options: ClassVar[Sequence[Option]] = (
         ON,
-        Option("input.outer.field.name", "The field that is a struct.", required=True),
-        Option("input.inner.field.name", "The field of that struct.", required=True),
-        Option("output.field.name", "The field that is added.", required=True),
+        Option("input.outer.field.name", "The field that is a struct.", required=True, example="customer"),
+        Option("input.inner.field.name", "The field of that struct.", required=True, example="city"),
+        Option("output.field.name", "The field that is added.", required=True, example="city"),
     )
 
     def __init__(self, config: Config) -> None:

@@ -15,7 +15,7 @@ class HoistField(Transform):
 
     name: ClassVar[str] = "hoist_field"
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.HoistField",)
-    options: ClassVar[Sequence[Option]] = (ON, Option("field", "The name of the field.", required=True))
+    options: ClassVar[Sequence[Option]] = (ON, Option("field", "The name of the field.", required=True, example="order"))
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

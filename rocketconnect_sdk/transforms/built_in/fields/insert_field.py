@@ -24,9 +24,9 @@ def _name_problem(name: str) -> str | None:
     return None if name.rstrip("!?") else "names no field"
 
 
-def _field(key: str, what: str) -> Option:
+def _field(key: str, what: str, example: str = "") -> Option:
     doc = f"The field that gets {what}. With ! behind it it is required, with ? or without either optional."
-    return Option(key, doc, check=_name_problem, fix="Name the new field, such as origin.")
+    return Option(key, doc, check=_name_problem, fix="Name the new field, such as origin.", example=example)
 
 
 class InsertField(FieldsTransform):
@@ -39,7 +39,7 @@ class InsertField(FieldsTransform):
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.InsertField",)
     options: ClassVar[Sequence[Option]] = (
         ON,
-        _field("topic.field", "the topic"),
+        _field("topic.field", "the topic", "origin"),
         _field("timestamp.field", "the time of the record: a timestamp, or milliseconds since 1970 in a record without a schema"),
         _field("static.field", "static.value"),
         Option("static.value", "The text that static.field gets."),

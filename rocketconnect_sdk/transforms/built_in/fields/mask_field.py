@@ -56,7 +56,7 @@ class MaskField(FieldsTransform):
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.MaskField",)
     options: ClassVar[Sequence[Option]] = (
         ON,
-        Option("fields", f"The fields that are masked, separated by commas; {PATHS}.", Kind.LIST, required=True),
+        Option("fields", f"The fields that are masked, separated by commas; {PATHS}.", Kind.LIST, required=True, example="name"),
         Option(
             "replacement",
             "What they get, read as cast reads a text. Without it: what is nothing in their type (0, false, an empty text, 1970).",

@@ -52,6 +52,7 @@ class PatternRename(FieldsTransform):
             required=True,
             check=pattern_problem,
             fix="Write one, such as ^prefix_",
+            example="^old_",
         ),
         Option(
             "field.pattern.flags",

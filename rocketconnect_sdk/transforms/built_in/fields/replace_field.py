@@ -25,7 +25,14 @@ class ReplaceField(FieldsTransform):
     options: ClassVar[Sequence[Option]] = (
         ON,
         Option("include", "The fields that are kept, separated by commas; empty: all.", Kind.LIST, "", aliases=("whitelist",)),
-        Option("exclude", f"The fields that are left out, separated by commas; {PATHS}.", Kind.LIST, "", aliases=("blacklist",)),
+        Option(
+            "exclude",
+            f"The fields that are left out, separated by commas; {PATHS}.",
+            Kind.LIST,
+            "",
+            aliases=("blacklist",),
+            example="password",
+        ),
         Option(
             "renames",
             "Names that fields get: old:new, separated by commas.",

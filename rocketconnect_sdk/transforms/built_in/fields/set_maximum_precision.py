@@ -32,6 +32,7 @@ class SetMaximumPrecision(FieldsTransform):
             required=True,
             minimum=1,
             maximum=76,
+            example="18",
         ),
     )
 

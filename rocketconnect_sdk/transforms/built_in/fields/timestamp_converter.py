@@ -34,18 +34,20 @@ class TimestampConverter(FieldsTransform):
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.TimestampConverter",)
     options: ClassVar[Sequence[Option]] = (
         ON,
-        Option("field", "The field; empty: the value is no struct, and is changed as a whole.", default=""),
+        Option("field", "The field; empty: the value is no struct, and is changed as a whole.", default="", example="time"),
         Option(
             "target.type",
             "What it becomes: string (by format), unix (a number since 1970), Date or Time (the rest is cut off), or Timestamp.",
             required=True,
             choices=("string", "unix", "Date", "Time", "Timestamp"),
+            example="string",
         ),
         Option(
             "format",
             "How texts are read and written, as Java's SimpleDateFormat has it. What is finer is not written.",
             check=lambda text: format_problem(text) if text else None,
             fix="Write for instance yyyy-MM-dd'T'HH:mm:ss.SSSXXX",
+            example="yyyy-MM-dd'T'HH:mm:ss",
         ),
         Option(
             "unix.precision",

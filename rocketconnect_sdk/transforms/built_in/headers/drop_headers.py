@@ -14,7 +14,13 @@ class DropHeaders(Transform):
     name: ClassVar[str] = "drop_headers"
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.DropHeaders",)
     options: ClassVar[Sequence[Option]] = (
-        Option("headers", "The names of the headers that are left out, separated by commas.", Kind.LIST, required=True),
+        Option(
+            "headers",
+            "The names of the headers that are left out, separated by commas.",
+            Kind.LIST,
+            required=True,
+            example="origin",
+        ),
     )
 
     def __init__(self, config: Config) -> None:

@@ -25,14 +25,17 @@ class HeaderFrom(FieldsTransform):
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.HeaderFrom",)
     options: ClassVar[Sequence[Option]] = (
         ON,
-        Option("fields", "The fields, separated by commas. All of them must be there.", Kind.LIST, required=True),
+        Option("fields", "The fields, separated by commas. All of them must be there.", Kind.LIST, required=True, example="id"),
         Option(
             "headers",
             "The headers that they become, in the same order; a value is written as cast to string does.",
             Kind.LIST,
             required=True,
+            example="order",
         ),
-        Option("operation", "copy leaves the fields, move takes them out.", required=True, choices=("copy", "move")),
+        Option(
+            "operation", "copy leaves the fields, move takes them out.", required=True, choices=("copy", "move"), example="copy"
+        ),
         REPLACE_NULL,
     )
 

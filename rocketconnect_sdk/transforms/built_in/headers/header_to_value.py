@@ -19,9 +19,11 @@ class HeaderToValue(FieldsTransform):
     aliases: ClassVar[Sequence[str]] = ("io.debezium.transforms.HeaderToValue",)
     options: ClassVar[Sequence[Option]] = (
         ON,
-        Option("headers", "The headers, separated by commas.", Kind.LIST, required=True),
-        Option("fields", "The fields that are added for them, in the same order.", Kind.LIST, required=True),
-        Option("operation", "copy leaves the headers, move takes them out.", required=True, choices=("copy", "move")),
+        Option("headers", "The headers, separated by commas.", Kind.LIST, required=True, example="order"),
+        Option("fields", "The fields that are added for them, in the same order.", Kind.LIST, required=True, example="id"),
+        Option(
+            "operation", "copy leaves the headers, move takes them out.", required=True, choices=("copy", "move"), example="copy"
+        ),
     )
 
     def __init__(self, config: Config) -> None:

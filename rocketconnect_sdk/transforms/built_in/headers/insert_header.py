@@ -15,8 +15,8 @@ class InsertHeader(Transform):
     name: ClassVar[str] = "insert_header"
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.InsertHeader",)
     options: ClassVar[Sequence[Option]] = (
-        Option("header", "The name of the header.", required=True),
-        Option("value.literal", "Its value, as it is written here.", required=True),
+        Option("header", "The name of the header.", required=True, example="origin"),
+        Option("value.literal", "Its value, as it is written here.", required=True, example="shop"),
     )
 
     def apply(self, record: Record) -> Record:

@@ -24,12 +24,14 @@ class PatternFilter(Transform):
             required=True,
             check=pattern_problem,
             fix="Write one, such as test-.*",
+            example="test-.*",
         ),
         Option(
             "fields",
             "The fields that are looked at, separated by commas; those that are no texts do nothing.",
             Kind.LIST,
             required=True,
+            example="name",
         ),
     )
 

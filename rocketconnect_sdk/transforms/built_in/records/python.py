@@ -18,7 +18,10 @@ class PythonFunction(Transform):
     name: ClassVar[str] = "python"
     options: ClassVar[Sequence[Option]] = (
         Option(
-            "function", "MODULE:FUNCTION. It takes a Record and returns it changed, another one, or None to drop it.", required=True
+            "function",
+            "MODULE:FUNCTION. It takes a Record and returns it changed, another one, or None to drop it.",
+            required=True,
+            example="copy:copy",
         ),
         Option("timeout", "How long it may take for one record.", Kind.DURATION, "10s", minimum=0.05),
     )

@@ -25,8 +25,9 @@ class RegexRouter(Transform):
             required=True,
             check=pattern_problem,
             fix="Write one, such as (.*)-raw",
+            example="(.*)-raw",
         ),
-        Option("replacement", "The new name; $1 stands for the first group of the expression.", required=True),
+        Option("replacement", "The new name; $1 stands for the first group of the expression.", required=True, example="$1"),
     )
 
     def __init__(self, config: Config) -> None:

@@ -19,7 +19,7 @@ class SetSchemaMetadata(Transform):
     aliases: ClassVar[Sequence[str]] = ("org.apache.kafka.connect.transforms.SetSchemaMetadata",)
     options: ClassVar[Sequence[Option]] = (
         ON,
-        Option("schema.name", "The name; without it the schema keeps its own."),
+        Option("schema.name", "The name; without it the schema keeps its own.", example="Order"),
         Option("schema.version", "The version; without it the schema keeps its own.", Kind.INT),
         REPLACE_NULL,
     )

@@ -61,6 +61,7 @@ class Sql(Transform):
             required=True,
             check=_query_problem,
             fix="Write for instance SELECT id, upper(name) AS name FROM records WHERE id > 0",
+            example="SELECT id, upper(name) AS name FROM records WHERE id > 0",
         ),
         Option("timeout", "How long it may take for a batch.", Kind.DURATION, "30s", minimum=0.1),
     )

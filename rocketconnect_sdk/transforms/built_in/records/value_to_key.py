@@ -25,6 +25,7 @@ class ValueToKey(Transform):
             "The fields that the key is made of, separated by commas. All of them must be there.",
             Kind.LIST,
             required=True,
+            example="id",
         ),
         REPLACE_NULL,
     )

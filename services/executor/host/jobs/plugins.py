@@ -193,4 +193,5 @@ def _option(option: Option, group: str = "") -> answers.PluginOption:
         minimum=minimum,
         maximum=maximum,
         group=group,
+        example=option.example,
     )
