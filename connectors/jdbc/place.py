@@ -38,6 +38,11 @@ class Place:
     writes: bool = False
     tls: DatabaseTls = field(default_factory=DatabaseTls)
 
+    @property
+    def written_as(self) -> str:
+        """Whose SQL it takes: postgres, mysql or sqlite."""
+        return "mysql" if self.kind == "oceanbase" else self.kind
+
     def __str__(self) -> str:
         """For people."""
         return self.database if self.kind == "sqlite" else f"{self.host}:{self.port}/{self.database}"

@@ -18,7 +18,8 @@ OCEANBASE = dialect_of(parse_url("oceanbase://db/shop"))
     ],
 )
 def test_a_url_of_either_form_names_the_place(url: str, shown: str) -> None:
-    assert (parse_url(url).kind, str(parse_url(url))) == ("oceanbase", shown)
+    place = parse_url(url)
+    assert (place.kind, place.written_as, str(place)) == ("oceanbase", "mysql", shown)
     assert place_of(url) == f"oceanbase://{shown}/"
 
 

@@ -6,7 +6,7 @@ from connectors.jdbc_sink import JdbcSink
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.schema import Schema, Type, struct
-from tests.connectors.jdbc_sink.conftest import Target
+from tests.connectors.jdbc_sink.conftest import OCEANBASE, Target
 
 UPSERT = {"insert.mode": "upsert", "pk.fields": "id"}
 MAKE = {"auto.create": "true"}
@@ -56,6 +56,13 @@ def test_a_wrong_user_and_a_wrong_database_are_told_at_once(target: Target) -> N
     found = " ".join(map(str, JdbcSink().check(wrong)))
     assert "nobody-there" in found
     assert "the-secret" not in found
+
+
+@pytest.mark.parametrize("target", [OCEANBASE], indirect=True)
+def test_a_server_of_oceanbase_that_is_named_as_one_of_mysql_is_told_the_url_that_it_needs(target: Target) -> None:
+    (only,) = look(target, connection_url=target.options["connection.url"].replace("oceanbase:", "mysql:"), **MAKE)
+    assert only.key == "connection.url"
+    assert "write oceanbase:// in connection.url" in only.reason
 
 
 def test_a_password_that_is_still_a_reference_is_not_tried(target: Target) -> None:
