@@ -16,8 +16,10 @@ from bench.measuring.guarded import acl
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from tests import examples, free_ports
 from tests.run_folder import run_folder
+from tests.server_process import ServerFailed
 from tests.servers.mariadb import Mariadb, MariadbFailed
 from tests.servers.postgres import Postgres, PostgresFailed
+from tests.servers.seekdb import Seekdb
 from tests.shared_rocketmq import FOLDER, QUIET, RocketMQ, shared
 
 _ACL = acl("root", "root-secret")
@@ -98,6 +100,16 @@ def mariadb() -> Iterator[Mariadb]:
         with Mariadb().running() as server:
             yield server
     except MariadbFailed as error:
+        pytest.fail(str(error), pytrace=False)
+
+
+@pytest.fixture(scope="session")
+def oceanbase() -> Iterator[Seekdb]:
+    """One real server of OceanBase's kernel for the whole session."""
+    try:
+        with Seekdb().running() as server:
+            yield server
+    except ServerFailed as error:
         pytest.fail(str(error), pytrace=False)
 
 

@@ -22,6 +22,10 @@ def dialect_of(place: Place) -> Dialect:
             from connectors.jdbc.mysql import Mysql
 
             return Mysql()
+        case "oceanbase":
+            from connectors.jdbc.oceanbase import Oceanbase
+
+            return Oceanbase()
         case _:
             from connectors.jdbc.sqlite import Sqlite
 
@@ -35,7 +39,7 @@ def reading_of(place: Place) -> "Reading":
             from connectors.jdbc.reading.postgres import PostgresReading
 
             return PostgresReading()
-        case "mysql":
+        case "mysql" | "oceanbase":
             from connectors.jdbc.reading.mysql import MysqlReading
 
             return MysqlReading()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from connectors.jdbc.given import Given
 from connectors.jdbc.place import Place
 from rocketconnect_sdk.schema import Schema
 
@@ -28,6 +29,8 @@ class Fault(Enum):
     """The server does not answer, or does not take connections for the moment."""
     LOCKED = auto()
     """Another transaction holds a lock, or both wait for each other."""
+    UNDONE = auto()
+    """The server has undone the transaction for reasons of its own, and says that it may be tried again."""
     READ_ONLY = auto()
     """The server takes no writes: a replica, or one that was replaced."""
     UNTRUSTED = auto()
@@ -166,6 +169,17 @@ class Dialect(ABC):
     @abstractmethod
     def insert(self, connection: Connection, table: str, rows: "pa.Table") -> None:
         """Inserts rows of columns in Arrow's types: the quickest way there is."""
+
+    def given(self, connection: Connection, table: str, key: Sequence[str], rows: "pa.Table") -> Given | None:  # noqa: ARG002
+        """Rows as this database is given them; None: they are staged in a temporary table.
+
+        Args:
+            connection: With a transaction.
+            table: Where they belong.
+            key: Its columns.
+            rows: Of columns in Arrow's types, and the key among them.
+        """
+        return None
 
     @abstractmethod
     def merge(self, table: str, columns: Sequence[str], key: Sequence[str], staged: str) -> str:

@@ -1,7 +1,7 @@
-"""MySQL, and what speaks its protocol: MariaDB, OceanBase. With PyMySQL."""
+"""MySQL, and what speaks its protocol as it does: MariaDB. With PyMySQL."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -79,7 +79,7 @@ _WRITES_ALWAYS = """
 SELECT count(*) FROM information_schema.user_privileges
 WHERE privilege_type IN ('SUPER', 'READ_ONLY ADMIN', 'READ ONLY ADMIN', 'CONNECTION_ADMIN')
 """
-_SETTINGS = {
+SETTINGS: Mapping[str, str] = {
     # Nothing is cut off because it does not fit, and 0 is a number, not a wish for the next one.
     "sql_mode": "'STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,NO_ZERO_IN_DATE,NO_ZERO_DATE,NO_ENGINE_SUBSTITUTION'",
     "time_zone": "'+00:00'",
@@ -94,12 +94,17 @@ _SETTINGS = {
 _LONGEST = 64
 _WORTH_LOADING = 100
 """Rows: fewer are inserted as quickly."""
-_AWAY = frozenset({1040, 1053, 1203, 1226, 1927, 2002, 2003, 2006, 2013, 4031})
-_LOCKED = frozenset({1205, 1213, 3572})
-_READ_ONLY = frozenset({1290, 1792, 1836})
-_DENIED = frozenset({1044, 1045, 1142, 1143, 1227, 1698})
-_MISSING = frozenset({1049, 1051, 1054, 1146})
-_VALUE = frozenset({1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 1644, 1690, 3140, 3819, 4025})
+_UNSET = 1231
+"""A variable does not take a value: so OceanBase answers to SETTINGS."""
+FAULTS: Mapping[Fault, frozenset[int]] = {
+    Fault.AWAY: frozenset({1040, 1053, 1203, 1226, 1927, 2002, 2003, 2006, 2013, 4031}),
+    Fault.LOCKED: frozenset({1205, 1213, 3572}),
+    Fault.READ_ONLY: frozenset({1290, 1792, 1836}),
+    Fault.DENIED: frozenset({1044, 1045, 1142, 1143, 1227, 1698}),
+    Fault.MISSING: frozenset({1049, 1051, 1054, 1146}),
+    Fault.VALUE: frozenset({1048, 1062, 1264, 1265, 1292, 1364, 1366, 1406, 1451, 1452, 1644, 1690, 3140, 3819, 4025}),
+}
+"""Numbers of errors."""
 
 
 class Mysql(Dialect):
@@ -110,9 +115,24 @@ class Mysql(Dialect):
     row_bytes = 65_535
     stays_filled = " NOT NULL"
     unbounded_keys = False
+    settings: ClassVar[Mapping[str, str]] = SETTINGS
+    faults: ClassVar[Mapping[Fault, frozenset[int]]] = FAULTS
+    flags: ClassVar[int] = 0
+    """Of the protocol: what a connection asks for."""
 
     def connect(self, place: Place, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
         """See Dialect."""
+        from pymysql.err import OperationalError
+
+        try:
+            return self._connected(place, user, password, seconds)
+        except OperationalError as error:
+            if error.args[0] != _UNSET:
+                raise
+            fix = "If the server is OceanBase, write oceanbase:// in connection.url"
+            raise OperationalError(_UNSET, f"{error.args[1]}. {fix}") from None
+
+    def _connected(self, place: Place, user: str, password: str, seconds: int) -> Connection:
         from connectors.jdbc.mysql_connection import BulkConnection
 
         return BulkConnection(
@@ -127,7 +147,8 @@ class Mysql(Dialect):
             read_timeout=seconds,
             write_timeout=seconds,
             **place.tls.pymysql(),
-            init_command=f"SET {', '.join(f'{name} = {value}' for name, value in _SETTINGS.items())}",
+            client_flag=self.flags,
+            init_command=f"SET {', '.join(f'{name} = {value}' for name, value in self.settings.items())}",
         )
 
     def end_abandoned(self, connection: Connection) -> None:
@@ -145,15 +166,8 @@ class Mysql(Dialect):
         if untrusted(error):
             return Fault.UNTRUSTED
         code = error.args[0] if error.args else 0
-        kinds = (
-            (_AWAY, Fault.AWAY),
-            (_LOCKED, Fault.LOCKED),
-            (_READ_ONLY, Fault.READ_ONLY),
-            (_DENIED, Fault.DENIED),
-            (_MISSING, Fault.MISSING),
-        )
-        found = next((kind for codes, kind in kinds if code in codes), None)
-        if found is None and (code in _VALUE or isinstance(error, pymysql.err.DataError)):
+        found = next((kind for kind, codes in self.faults.items() if code in codes), None)
+        if found is None and isinstance(error, pymysql.err.DataError):
             return Fault.VALUE
         # Without a number: the connection is closed already.
         return found or (Fault.AWAY if isinstance(error, pymysql.err.InterfaceError) else Fault.OTHER)
@@ -185,7 +199,7 @@ class Mysql(Dialect):
             return None
         widths = {row[0]: row[7] for row in rows if row[1] in ("varchar", "char")}
         columns = Schema(Type.STRUCT, fields=tuple(Field(row[0], column_schema(row[:9])) for row in rows if not row[9]))
-        kept = {row[0]: Column(row[1], row[2], row[6], row[7], row[8], row[10]) for row in rows}
+        kept = {row[0]: Column(row[1], self.shown(row[2]), row[6], row[7], row[8], row[10]) for row in rows}
         return Table(
             columns,
             key,
@@ -196,6 +210,10 @@ class Mysql(Dialect):
             checks={name: checks(column) for name, column in kept.items()},
             key_checks={name: key_checks(column) for name, column in kept.items()},
         )
+
+    def shown(self, kind: str) -> str:
+        """The column_type of information_schema with its texts as they stand in a statement."""
+        return kind
 
     def is_unique(self, connection: Connection, name: str, columns: Sequence[str]) -> bool:
         """See Dialect."""
@@ -262,7 +280,7 @@ class Mysql(Dialect):
             return
         names = ", ".join(map(self.column, rows.column_names))
         marks = ", ".join(["%s"] * rows.num_columns)
-        values = list(zip(*(_plain(column) for column in rows.columns), strict=True))
+        values = plain_rows(rows)
         with connection.cursor(CheckedCursor) as cursor:
             into = f"{self.quoted(table)} ({names})".replace("%", "%%")
             cursor.executemany(f"INSERT INTO {into} VALUES ({marks})", values)  # noqa: S608  # quoted
@@ -367,8 +385,13 @@ def _digits(schema: Schema) -> int:
     return 3 if schema.unit is Unit.MILLISECONDS else 6
 
 
+def plain_rows(rows: pa.Table) -> Sequence[tuple[object, ...]]:
+    """Rows as PyMySQL takes them."""
+    return list(zip(*(_plain(column) for column in rows.columns), strict=True))
+
+
 def _plain(column: Any) -> list[object]:
-    """Values as PyMySQL takes them: what has a zone is in UTC, and is written without it."""
+    """What has a zone is in UTC, and is written without it."""
     if pa.types.is_timestamp(column.type) and column.type.tz:
         column = column.cast(pa.timestamp(column.type.unit))
     if pa.types.is_temporal(column.type):

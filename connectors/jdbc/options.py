@@ -9,13 +9,16 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
 
-_FIX = "Write postgresql://host:5432/database, mysql://host:3306/database or sqlite:////absolute/path; a jdbc: before it is taken."
+_FIX = (
+    "Write postgresql://host:5432/database, mysql://host:3306/database, oceanbase://host:2881/database or "
+    "sqlite:////absolute/path; a jdbc: before it is taken."
+)
 
 CONNECTION = (
     Option(
         "connection.url",
-        "The database: postgresql://host:5432/database, mysql://host:3306/database (MariaDB, too) or "
-        "sqlite:////absolute/path. A jdbc: before it is taken.",
+        "The database: postgresql://host:5432/database, mysql://host:3306/database (MariaDB, too), "
+        "oceanbase://host:2881/database or sqlite:////absolute/path. A jdbc: before it is taken.",
         required=True,
         aliases=("jdbcUrl", "jdbc.url"),
         check=url_problem,
@@ -25,7 +28,7 @@ CONNECTION = (
     ),
     Option(
         "user",
-        "The user of the database; SQLite has none.",
+        "The user of the database, in OceanBase with its tenant: user@tenant, or user@tenant#cluster through ODP. SQLite has none.",
         default="",
         references=True,
         aliases=("connection.user", "username"),

@@ -7,8 +7,15 @@ from urllib.parse import unquote, urlsplit
 from connectors.databases.tls import DatabaseTls
 from rocketconnect_sdk.origins.tables import address
 
-_KINDS = {"postgresql": "postgres", "postgres": "postgres", "mysql": "mysql", "mariadb": "mysql", "sqlite": "sqlite"}
-_PORTS = {"postgres": 5432, "mysql": 3306, "sqlite": 0}
+_KINDS = {
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "mysql": "mysql",
+    "mariadb": "mysql",
+    "oceanbase": "oceanbase",
+    "sqlite": "sqlite",
+}
+_PORTS = {"postgres": 5432, "mysql": 3306, "oceanbase": 2881, "sqlite": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +23,7 @@ class Place:
     """A database.
 
     Attributes:
-        kind: postgres, mysql or sqlite.
+        kind: postgres, mysql, oceanbase or sqlite.
         host: Its server.
         port: Of the server.
         database: Its name; of SQLite the absolute path of its file.
@@ -30,6 +37,11 @@ class Place:
     database: str
     writes: bool = False
     tls: DatabaseTls = field(default_factory=DatabaseTls)
+
+    @property
+    def written_as(self) -> str:
+        """Whose SQL it takes: postgres, mysql or sqlite."""
+        return "mysql" if self.kind == "oceanbase" else self.kind
 
     def __str__(self) -> str:
         """For people."""
@@ -45,7 +57,7 @@ def parse_url(url: str, *, writes: bool = False) -> Place:
     parts = urlsplit(url.removeprefix("jdbc:"))
     kind = _KINDS.get(parts.scheme.partition("+")[0])
     if kind is None:
-        msg = "names none of the databases postgresql, mysql, mariadb and sqlite"
+        msg = "names none of the databases postgresql, mysql, mariadb, oceanbase and sqlite"
         raise ValueError(msg)
     if parts.username or parts.password:
         msg = "has a user or a password in it: these have options of their own"

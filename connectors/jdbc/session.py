@@ -36,7 +36,7 @@ class Session:
 
         Raises:
             SystemAway: the database does not answer.
-            RetriableError: something is locked.
+            RetriableError: something is locked, or the database has undone the transaction.
             PermanentError: anything else that it says.
         """
         try:
@@ -63,7 +63,7 @@ class Session:
         match fault:
             case Fault.AWAY:
                 return SystemAway(where)
-            case Fault.LOCKED:
+            case Fault.LOCKED | Fault.UNDONE:
                 return RetriableError(where)
             case Fault.UNTRUSTED:
                 return PermanentError(f"{where}. {FIX}").naming("ssl.mode")

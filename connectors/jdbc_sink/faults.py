@@ -28,6 +28,7 @@ def understood(fault: Fault, error: Exception, where: str, user: str, grants: Se
     meanings: dict[Fault, tuple[type[Exception], str]] = {
         Fault.AWAY: (SystemAway, f"the database does not answer: {said}"),
         Fault.LOCKED: (RetriableError, f"another transaction holds a lock: {said}. End it, or wait"),
+        Fault.UNDONE: (RetriableError, f"the database has undone the transaction, which is tried again: {said}"),
         Fault.READ_ONLY: (
             RetriableError,
             f"the database is read-only: {said}. Name the server that takes writes in connection.url, or wait until this one does",

@@ -84,6 +84,8 @@ def _refusals(config: Config, place: Place, fault: Fault, said: str) -> Iterator
     elif fault is Fault.AWAY:
         fix = "Start the database, or correct the address; the sink waits for it."
         yield Problem("connection.url", str(place), f"does not answer now: {said}", fix, is_warning=True)
+    elif fault is Fault.OTHER:
+        yield Problem("connection.url", str(place), f"does not do what the sink asks: {said}", "Correct what it names.")
 
 
 def _problems(config: Config, place: Place, dialect: Dialect, connection: Connection, held: Held) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Changes of rows as statements: rows are staged in temporary tables, and merged into their table."""
+"""Changes of rows as statements: rows are given to the database, and merged into their table."""
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from connectors.jdbc import Dialect, Fault
 from connectors.jdbc.dialect import Connection
+from connectors.jdbc.given import Given
 from connectors.jdbc_sink.shape import Shape
+from connectors.jdbc_sink.staged import Staged
 from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.targets.changes import Changes, Step, last_of_each, numbered, steps, those, within
@@ -113,46 +115,37 @@ class Merging:
         kept = last_of_each(keys)
         if gone.num_rows:
             # Also those that are written again: of what was there before nothing is left.
-            staged = self._stage(connection, shape.name, gone.group_by(list(shape.key)).aggregate([]))
-            execute(connection, self._dialect.delete(shape.name, shape.key, staged))
+            self._give(connection, shape, gone.group_by(list(shape.key)).aggregate([])).delete()
         if writes.num_rows:
-            staged = self._stage(connection, shape.name, writes.take(kept[0]))
-            self._write(connection, shape, writes.column_names, staged, partly=bool(step.unchanged))
+            self._write(connection, shape, writes.take(kept[0]), partly=bool(step.unchanged))
 
     def _move(self, connection: Connection, shape: Shape, old: pa.Table, new: pa.Table) -> None:
         """Gives a row another key; a row that has it already goes. Where no row has the old key the change was made before."""
-        was, now = (self._stage(connection, shape.name, keys) for keys in (old, new))
-        cursor = connection.cursor()
-        cursor.execute(self._dialect.missing(shape.name, shape.key, was))
-        (missing,) = cursor.fetchone()
-        if not missing:
-            execute(connection, self._dialect.delete(shape.name, shape.key, now))
-            execute(connection, self._dialect.rename(shape.name, shape.key, was, now))
+        was, now = (self._give(connection, shape, keys) for keys in (old, new))
+        if not was.missing():
+            now.delete()
+            was.rename(now)
 
-    def _write(self, connection: Connection, shape: Shape, columns: Sequence[str], staged: str, *, partly: bool) -> None:
+    def _write(self, connection: Connection, shape: Shape, rows: pa.Table, *, partly: bool) -> None:
+        given = self._give(connection, shape, rows)
         if not (partly or self._writing.update):
-            execute(connection, self._dialect.merge(shape.name, columns, shape.key, staged))
+            given.merge()
             return
-        if set(columns) - set(shape.key):
-            execute(connection, self._dialect.update(shape.name, columns, shape.key, staged))
-        cursor = connection.cursor()
-        cursor.execute(self._dialect.missing(shape.name, shape.key, staged))
-        (count,) = cursor.fetchone()
+        if set(rows.column_names) - set(shape.key):
+            given.update()
+        count = given.missing()
         if count and self._writing.update:
             told = counted(count, "record", "has a key that no row has", "have a key that no row has")
             self._log.warning("%s: %s: insert.mode=update writes no new rows", shape.name, told)
         elif count:
             # An insert without a column that takes no null is refused, even where the row is there and would keep its value.
-            execute(connection, self._dialect.delete(staged, shape.key, shape.name))
-            execute(connection, self._dialect.merge(shape.name, columns, shape.key, staged))
+            given.merge_missing()
 
-    def _stage(self, connection: Connection, table: str, rows: pa.Table) -> str:
+    def _give(self, connection: Connection, shape: Shape, rows: pa.Table) -> Given:
+        if (given := self._dialect.given(connection, shape.name, shape.key, rows)) is not None:
+            return given
         self._staged += 1
-        staged = f"rocketconnect_staged_{self._staged}"
-        for statement in self._dialect.staging(table, staged, rows.column_names):
-            execute(connection, statement)
-        self._dialect.insert(connection, staged, rows)
-        return staged
+        return Staged(self._dialect, connection, shape.name, shape.key, f"rocketconnect_staged_{self._staged}", rows)
 
     def tried(self, connection: Connection, prepared: Prepared, start: int, stop: int) -> str:
         """Makes the changes of some values; what the database says where it refuses them, and then nothing is changed."""

@@ -211,7 +211,7 @@ def _wanted(config: Config) -> "Wanted":
     query = config["query"].strip()
     return Wanted(
         Mode(config["mode"]),
-        bare(query, parse_url(config["connection.url"]).kind) if query else "",
+        bare(query, parse_url(config["connection.url"]).written_as) if query else "",
         tuple(config["table.whitelist"]),
         tuple(config["table.blacklist"]),
         config["incrementing.column.name"],

@@ -15,7 +15,7 @@ from tests.connectors.jdbc_sink.conftest import Target
 _NESTED = (Type.JSON, Type.STRUCT, Type.ARRAY, Type.MAP)
 _SELECTED = {
     # Else it is shown with six digits.
-    ("mariadb", Type.FLOAT32): "CAST({} AS DOUBLE)",
+    **{(kind, Type.FLOAT32): "CAST({} AS DOUBLE)" for kind in ("mariadb", "oceanbase")},
     **dict.fromkeys([("postgres", kind) for kind in _NESTED], "{}::text"),
 }
 
@@ -23,7 +23,7 @@ _SELECTED = {
 def rows(target: Target, table: str, columns: Schema) -> list[tuple[Any, ...]]:
     """All columns but the id of its rows, in the order of their ids."""
     wanted = [field for field in columns.fields if field.name != "id"]
-    of = {"postgres": _of_postgres, "mariadb": _of_mariadb, "sqlite": _of_sqlite}[target.kind]
+    of = {"postgres": _of_postgres, "sqlite": _of_sqlite}.get(target.kind, _of_mariadb)
     names = [_SELECTED.get((target.kind, field.schema.type), "{}").format(field.name) for field in wanted]
     return [
         tuple(None if value is None else of(value, field.schema) for value, field in zip(row, wanted, strict=True))
@@ -88,10 +88,12 @@ def column_types(target: Target, table: str) -> dict[str, str]:
     query = {
         "postgres": "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
         f"WHERE attrelid = '\"{table}\"'::regclass AND attnum > 0",
-        "mariadb": "SELECT column_name, column_type FROM information_schema.columns "
-        f"WHERE table_schema = DATABASE() AND table_name = '{table}'",
         "sqlite": f"SELECT name, type FROM pragma_table_info('{table}')",
-    }[target.kind]
+    }.get(
+        target.kind,
+        "SELECT column_name, column_type FROM information_schema.columns "
+        f"WHERE table_schema = DATABASE() AND table_name = '{table}'",
+    )
     return dict(target.run(query))
 
 

@@ -38,6 +38,7 @@ _KINDS = {
     12: "datetime",
     13: "year",
     16: "bit",
+    245: "json",
     246: "decimal",
     249: "blob",
     250: "blob",

@@ -22,6 +22,7 @@ from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.spark.types import to_spark
 from tests.servers.mariadb import Mariadb
+from tests.servers.seekdb import Seekdb
 
 QUEUE = "orders/broker-a/0"
 
@@ -50,11 +51,16 @@ class Target:
     offset: int = 0
     tasks: list[JdbcTask] = field(default_factory=list)
 
+    @property
+    def is_mysql(self) -> bool:
+        """Whether it has the dialect of MySQL, on the whole."""
+        return self.kind in ("mariadb", "oceanbase")
+
     def run(self, *statements: str) -> list[Any]:
         with closing(self.connect()) as database:
             cursor = database.cursor()
             for statement in statements:
-                cursor.execute(statement.replace('"', "`") if self.kind == "mariadb" else statement)
+                cursor.execute(statement.replace('"', "`") if self.is_mysql else statement)
             rows = list(cursor.fetchall()) if cursor.description else []
             database.commit()
             return rows
@@ -101,11 +107,12 @@ class Target:
 _NUMBERS = count()
 
 
-EACH = pytest.mark.parametrize("target", ["postgres", "mariadb", "sqlite"], indirect=True)
+OCEANBASE = pytest.param("oceanbase", marks=pytest.mark.slow)
+EACH = pytest.mark.parametrize("target", ["postgres", "mariadb", "sqlite", OCEANBASE], indirect=True)
 """For tests of what each kind has in a way of its own."""
 
 
-@pytest.fixture(params=["postgres", pytest.param("mariadb", marks=pytest.mark.slow), "sqlite"])
+@pytest.fixture(params=["postgres", pytest.param("mariadb", marks=pytest.mark.slow), "sqlite", OCEANBASE])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
     name = f"sink{next(_NUMBERS)}"
     if request.param == "postgres":
@@ -123,6 +130,11 @@ def target(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Target]:
             cursor.execute(f"GRANT ALL ON {name}.* TO plain@'%'")
         url = f"mysql://127.0.0.1:{running.port}/{name}"
         made = Target("mariadb", {"connection.url": url, "user": "plain"}, lambda: running.connect(database=name, autocommit=False))
+    elif request.param == "oceanbase":
+        ocean: Seekdb = request.getfixturevalue("oceanbase")
+        ocean.make(name, "plain")
+        url = f"oceanbase://127.0.0.1:{ocean.port}/{name}"
+        made = Target("oceanbase", {"connection.url": url, "user": "plain"}, lambda: ocean.connect(database=name, autocommit=False))
     else:
         made = Target("sqlite", {"connection.url": f"sqlite:///{tmp_path}/db"}, lambda: sqlite3.connect(tmp_path / "db"))
     yield made

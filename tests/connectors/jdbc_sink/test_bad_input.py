@@ -8,7 +8,7 @@ from connectors.jdbc_sink import JdbcSink
 from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import Schema, Type, struct
-from tests.connectors.jdbc_sink.conftest import Target
+from tests.connectors.jdbc_sink.conftest import OCEANBASE, Target
 
 NUMBER, TEXT = Schema(Type.INT64), Schema(Type.STRING, optional=True)
 UPSERT = {"insert_mode": "upsert", "auto_create": "true", "pk_fields": "id"}
@@ -42,7 +42,7 @@ def test_tables_may_have_any_name(target: Target, name: str) -> None:
     target.write(task, [{"id": 1, "name": "b"}, {"id": 2, "name": "b"}], schema)
     with closing(target.connect()) as database:
         cursor = database.cursor()
-        quoted = f"`{name.replace('`', '``')}`" if target.kind == "mariadb" else '"' + name.replace('"', '""') + '"'
+        quoted = f"`{name.replace('`', '``')}`" if target.is_mysql else '"' + name.replace('"', '""') + '"'
         cursor.execute(f"SELECT id, name FROM {quoted} ORDER BY id")
         assert list(cursor.fetchall()) == [(1, "b"), (2, "b")]
 
@@ -58,7 +58,7 @@ def test_the_table_of_positions_may_have_any_name(target: Target, name: str) -> 
     assert task.start()
 
 
-@pytest.mark.parametrize("target", ["mariadb"], indirect=True)
+@pytest.mark.parametrize("target", ["mariadb", OCEANBASE], indirect=True)
 @pytest.mark.parametrize(("collation", "warned"), [("utf8mb4_general_ci", True), ("utf8mb4_bin", False)])
 def test_keys_that_the_database_takes_for_the_same_are_warned_of(
     target: Target, collation: str, warned: bool, caplog: pytest.LogCaptureFixture
@@ -70,7 +70,7 @@ def test_keys_that_the_database_takes_for_the_same_are_warned_of(
 
 @pytest.mark.parametrize("long", ["x" * 65, "ü" * 33])
 def test_a_name_that_the_database_cuts_off_or_refuses_is_told_before_anything_is_made(target: Target, long: str) -> None:
-    if target.kind == "sqlite" or (target.kind == "mariadb" and len(long) < 65):
+    if target.kind == "sqlite" or (target.is_mysql and len(long) < 65):
         pytest.skip("it takes this name")
     what = "63 bytes" if target.kind == "postgres" else "64 characters"
     assert what in problems(target, **UPSERT, **{"table.name.format": long})
@@ -98,7 +98,7 @@ def test_a_server_that_takes_no_writes_is_told_at_once_and_tried_again(target: T
     name = target.options["connection.url"].rpartition("/")[2]
     on, off = {
         "postgres": (f"ALTER DATABASE {name} SET default_transaction_read_only = on", ""),
-        "mariadb": ("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0"),
+        **dict.fromkeys(("mariadb", "oceanbase"), ("SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0")),
         "sqlite": ("", ""),
     }[target.kind]
     if not on:
@@ -119,7 +119,7 @@ def test_a_privilege_that_is_taken_away_in_mid_run_comes_with_its_grant(target: 
     schema = struct([("id", NUMBER), ("name", TEXT)])
     target.run('CREATE TABLE "rows" (id BIGINT PRIMARY KEY, name VARCHAR(9))')
     user = f"user_{target.options['connection.url'].rpartition('/')[2]}"
-    at = f"'{user}'@'%'" if target.kind == "mariadb" else user
+    at = f"'{user}'@'%'" if target.is_mysql else user
     target.run(f"CREATE USER {at}", f'GRANT SELECT ON "rows" TO {at}')
     target.options = {**target.options, "user": user}
     given = problems(target, insert_mode="update")

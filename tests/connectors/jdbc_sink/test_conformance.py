@@ -11,6 +11,7 @@ from connectors.jdbc_sink import JdbcSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.schema import Schema, Type, struct
 from tests.servers.mariadb import Mariadb
+from tests.servers.seekdb import Seekdb
 from tests.suites import slow_but
 
 pytestmark = [
@@ -77,6 +78,23 @@ class TestPostgres(SinkSuite):
         yield SinkCase(JdbcSink(), options, read, row, ROW, unwritable=UNWRITABLE, calls=STEPS)
         with connect() as database:
             database.execute('DROP TABLE IF EXISTS "rows", rocketconnect_positions')
+
+
+@pytest.mark.slow
+class TestOceanbase(SinkSuite):
+    @pytest.fixture
+    def case(self, oceanbase: Seekdb, options: dict[str, str]) -> Iterator[SinkCase]:
+        oceanbase.make("sink", "sink")
+        options |= {"connection.url": f"jdbc:oceanbase://127.0.0.1:{oceanbase.port}/sink", "user": "sink"}
+
+        def read() -> list[dict[str, object]]:
+            with oceanbase.connect(database="sink") as database, database.cursor() as cursor:
+                cursor.execute(READ.format("`"))
+                return named(cursor.fetchall())
+
+        yield SinkCase(JdbcSink(), options, read, row, ROW, calls=(*STEPS, "connectors.jdbc.sent:send"))
+        with oceanbase.connect() as database, database.cursor() as cursor:
+            cursor.execute("DROP DATABASE sink")
 
 
 @slow_but("test_every_record_is_there_and_in_order", "test_a_large_batch_is_there_and_in_order")

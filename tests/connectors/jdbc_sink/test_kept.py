@@ -12,7 +12,7 @@ import pytest
 from connectors.jdbc.kept import mysql, postgres
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type, decimal, struct, timestamp
-from tests.connectors.jdbc_sink.conftest import EACH, Target
+from tests.connectors.jdbc_sink.conftest import EACH, OCEANBASE, Target
 from tests.connectors.jdbc_sink.test_look import look
 
 INT32, TEXT, BYTES, DOUBLE = (Schema(kind) for kind in (Type.INT32, Type.STRING, Type.BYTES, Type.FLOAT64))
@@ -74,13 +74,18 @@ MARIADB: Mapping[str, Case] = {
     "TIMESTAMP(6) NULL": (MOMENT, [datetime(2038, 1, 19, tzinfo=UTC)], [datetime(1970, 1, 1, tzinfo=UTC)]),
     "MEDIUMINT": (INT32, [-(1 << 23)], [1 << 23]),
 }
+SEEKDB: Mapping[str, Case] = {
+    # seekdb has one character set.
+    **{kind: case for kind, case in MARIADB.items() if "CHARACTER SET" not in kind},
+    "JSON": (JSON, ['{"a": 1.10}', "12345678901234567890"], ["0.12345678901234567890", '{"a": 1, "a": 1}']),
+}
 SQLITE: Mapping[str, Case] = {
     "numeric(9,2)": (TEXT, ["7", "a", "1.50"], ["0.12345678901234567890", "12345678901234567890.12", "9223372036854775809"]),
     "string": (TEXT, ["-7", "Infinity and more"], ["+7", " 7", "99999999999999999999"]),
     "varchar(9)": (TEXT, ["007"], []),
     "json": (TEXT, ['{"a": 1.10}'], ["1.10"]),
 }
-KINDS = {"postgres": POSTGRES, "mariadb": MARIADB, "sqlite": SQLITE}
+KINDS = {"postgres": POSTGRES, "mariadb": MARIADB, "oceanbase": SEEKDB, "sqlite": SQLITE}
 
 
 def check(target: Target, mode: str, *, bulk: bool) -> None:
@@ -139,6 +144,8 @@ def compare(kind: str, found: Any, value: Any) -> None:
                 ("postgres", "insert", False),
                 ("mariadb", "insert", False),
                 ("mariadb", "upsert", True),
+                ("oceanbase", "insert", False),
+                ("oceanbase", "upsert", True),
                 ("sqlite", "upsert", False),
             ]
         ),
@@ -154,8 +161,8 @@ def test_what_a_column_would_change_is_a_bad_record_and_the_rest_is_shown_as_it_
 @EACH
 @pytest.mark.parametrize("mode", ["upsert", pytest.param("insert", marks=pytest.mark.slow)])
 def test_a_null_where_none_may_be_is_a_bad_record_and_does_not_become_the_default(target: Target, mode: str) -> None:
-    kind, schema = ("INTEGER", INT32) if target.kind != "mariadb" else ("TIMESTAMP(6)", MOMENT)
-    default = "5" if target.kind != "mariadb" else "'2024-12-31 23:59:59'"
+    kind, schema = ("INTEGER", INT32) if not target.is_mysql else ("TIMESTAMP(6)", MOMENT)
+    default = "5" if not target.is_mysql else "'2024-12-31 23:59:59'"
     target.run(f'CREATE TABLE "rows" (id INTEGER PRIMARY KEY, c {kind} NOT NULL DEFAULT {default})')
     columns = struct([("id", INT32), ("c", replace(schema, optional=True))])
     task = target.start(insert_mode=mode)
@@ -168,7 +175,7 @@ def test_a_null_where_none_may_be_is_a_bad_record_and_does_not_become_the_defaul
     assert target.run('SELECT id, c FROM "rows" ORDER BY id') == [(3, filled), (4, filled), (5, 6 if schema is INT32 else WHOLE)]
 
 
-@pytest.mark.parametrize("target", ["mariadb", "sqlite"], indirect=True)
+@pytest.mark.parametrize("target", ["mariadb", "sqlite", OCEANBASE], indirect=True)
 def test_a_null_in_a_column_that_counts_by_itself_is_a_bad_record(target: Target) -> None:
     counts = "INTEGER PRIMARY KEY" if target.kind == "sqlite" else "INTEGER AUTO_INCREMENT PRIMARY KEY"
     target.run(f'CREATE TABLE "rows" (id {counts}, name VARCHAR(9))')
@@ -182,6 +189,8 @@ KEYS = [
     ("postgres", "CHAR(5)", ["a"], "a "),
     ("mariadb", "VARCHAR(5)", ["a"], "a "),
     pytest.param("mariadb", "CHAR(5) COLLATE utf8mb4_bin", ["a"], "a ", marks=pytest.mark.slow),
+    pytest.param("oceanbase", "VARCHAR(5)", ["a"], "a ", marks=pytest.mark.slow),
+    pytest.param("oceanbase", "VARCHAR(5) COLLATE utf8mb4_bin", ["a", "A"], "a ", marks=pytest.mark.slow),
     pytest.param("mariadb", "VARCHAR(5) COLLATE utf8mb4_nopad_bin", ["a", "a ", "A"], "", marks=pytest.mark.slow),
     pytest.param("postgres", "VARCHAR(5)", ["a", "a ", "A"], "", marks=pytest.mark.slow),
 ]
@@ -206,7 +215,7 @@ INEXACT = {
         "CREATE COLLATION folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
         "TEXT COLLATE folded",
     ),
-    "mariadb": ("SET @a = 1", "VARCHAR(5) COLLATE utf8mb4_general_ci"),
+    **dict.fromkeys(("mariadb", "oceanbase"), ("SET @a = 1", "VARCHAR(5) COLLATE utf8mb4_general_ci")),
     "sqlite": ("SELECT 1", "TEXT COLLATE NOCASE"),
 }
 

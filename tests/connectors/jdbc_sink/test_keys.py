@@ -51,12 +51,14 @@ def test_a_table_is_made_with_the_columns_of_the_key(target: Target) -> None:
 
 def test_texts_of_a_made_table_are_the_same_key_where_all_their_characters_are(target: Target) -> None:
     task = target.start(insert_mode="upsert", pk_mode="record_key", pk_fields="code", auto_create="true", delete_enabled="true")
-    words = ["word", "Word", "word ", "w\u00f6rd", "word\t"]
+    # In all collations of OceanBase's kernel spaces at the end count for nothing: a key that has some is a bad record.
+    more = "word." if target.kind == "oceanbase" else "word "
+    words = ["word", "Word", more, "w\u00f6rd", "word\t"]
     named = struct([("name", Schema(Type.STRING, optional=True))], optional=True)
     target.write(task, [{"name": word} for word in words], named, keys=words)
-    target.write(task, [None, {"name": "again"}], named, keys=["Word", "word "])
+    target.write(task, [None, {"name": "again"}], named, keys=["Word", more])
     found = sorted(target.run('SELECT code, name FROM "rows"'))
-    assert found == sorted([("word", "word"), ("word ", "again"), ("w\u00f6rd", "w\u00f6rd"), ("word\t", "word\t")])
+    assert found == sorted([("word", "word"), (more, "again"), ("w\u00f6rd", "w\u00f6rd"), ("word\t", "word\t")])
 
 
 def test_records_whose_keys_are_none_of_the_table_are_bad_ones(target: Target) -> None:

@@ -7,7 +7,7 @@ import pytest
 from connectors.jdbc_sink.shape import narrowed
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import LENGTH, Schema, Type, struct, text
-from tests.connectors.jdbc_sink.conftest import Target
+from tests.connectors.jdbc_sink.conftest import OCEANBASE, Target
 from tests.pairs.targets import column_types
 
 INT32 = Schema(Type.INT32)
@@ -22,8 +22,8 @@ def row(code: str, name: str) -> dict[str, object]:
     return {"code": code, "name": name, "note": name * 9}
 
 
-KINDS = {"postgres": "character varying({})", "mariadb": "varchar({})", "sqlite": "TEXT"}
-LONG = {"postgres": "text", "mariadb": "longtext", "sqlite": "TEXT"}
+KINDS = {"postgres": "character varying({})", "mariadb": "varchar({})", "oceanbase": "varchar({})", "sqlite": "TEXT"}
+LONG = {"postgres": "text", "mariadb": "longtext", "oceanbase": "longtext", "sqlite": "TEXT"}
 
 
 def kinds(target: Target, code: int, name: int) -> dict[str, str]:
@@ -47,7 +47,7 @@ def test_a_table_that_evolves_becomes_as_wide_as_its_source(target: Target) -> N
     assert found == [("a", "b"), ("c" * 30, "d" * 50), ("e" * 30, "f" * 20)]
 
 
-@pytest.mark.parametrize("target", ["mariadb", "postgres"], indirect=True)
+@pytest.mark.parametrize("target", ["mariadb", "postgres", OCEANBASE], indirect=True)
 def test_a_column_that_is_widened_keeps_that_it_takes_no_nulls(target: Target) -> None:
     target.run('CREATE TABLE "rows" (code VARCHAR(9) PRIMARY KEY, name VARCHAR(9) NOT NULL)')
     schema = struct([("code", text(9)), ("name", text(20))])
@@ -57,7 +57,7 @@ def test_a_column_that_is_widened_keeps_that_it_takes_no_nulls(target: Target) -
         target.run("INSERT INTO \"rows\" VALUES ('b', NULL)")
 
 
-@pytest.mark.parametrize("target", ["mariadb", "postgres"], indirect=True)
+@pytest.mark.parametrize("target", ["mariadb", "postgres", OCEANBASE], indirect=True)
 @pytest.mark.parametrize("policy", ["ignore", "fail"])
 def test_a_table_that_does_not_evolve_keeps_its_widths(target: Target, policy: str) -> None:
     target.write(target.start(**UPSERT), [row("a", "b")], person(9, 20))
@@ -68,7 +68,7 @@ def test_a_table_that_does_not_evolve_keeps_its_widths(target: Target, policy: s
         target.write(task, [row("e", "f" * 21)], person(9, 50))
 
 
-@pytest.mark.parametrize("target", ["mariadb"], indirect=True)
+@pytest.mark.parametrize("target", ["mariadb", OCEANBASE], indirect=True)
 def test_texts_beyond_what_a_row_of_mysql_holds_have_no_length(target: Target) -> None:
     schema = struct([("code", text(9)), *((f"t{number}", text(4_000, optional=True)) for number in range(6))])
     target.write(target.start(**UPSERT), [{"code": "a", **{f"t{number}": "ü" * 4_000 for number in range(6)}}], schema)

@@ -6,7 +6,7 @@ from connectors.jdbc_sink import JdbcSink
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.schema import Schema, Type, struct
-from tests.connectors.jdbc_sink.conftest import Target
+from tests.connectors.jdbc_sink.conftest import OCEANBASE, Target
 
 UPSERT = {"insert.mode": "upsert", "pk.fields": "id"}
 MAKE = {"auto.create": "true"}
@@ -33,7 +33,7 @@ def test_a_key_that_is_no_column_or_not_unique_is_told(target: Target) -> None:
     (only,) = look(target, insert_mode="upsert", pk_fields="name")
     assert "more than once" in only.reason
     assert "ADD UNIQUE" in only.fix
-    assert ("varchar(191)" in only.fix) is (target.kind == "mariadb")
+    assert ("varchar(191)" in only.fix) is (target.is_mysql)
     if target.kind != "sqlite":
         target.run(*(each for each in only.fix.removeprefix("Run: ").removesuffix(".").split("; ")))
         assert [each for each in look(target, insert_mode="upsert", pk_fields="name") if not each.is_warning] == []
@@ -58,6 +58,13 @@ def test_a_wrong_user_and_a_wrong_database_are_told_at_once(target: Target) -> N
     assert "the-secret" not in found
 
 
+@pytest.mark.parametrize("target", [OCEANBASE], indirect=True)
+def test_a_server_of_oceanbase_that_is_named_as_one_of_mysql_is_told_the_url_that_it_needs(target: Target) -> None:
+    (only,) = look(target, connection_url=target.options["connection.url"].replace("oceanbase:", "mysql:"), **MAKE)
+    assert only.key == "connection.url"
+    assert "write oceanbase:// in connection.url" in only.reason
+
+
 def test_a_password_that_is_still_a_reference_is_not_tried(target: Target) -> None:
     assert look(target, user="nobody-there", password="${env:PASSWORD}") == []
 
@@ -68,7 +75,7 @@ def test_missing_privileges_come_with_the_statements_that_give_them(target: Targ
     target.run('CREATE TABLE "rows" (id INTEGER PRIMARY KEY)')
     name = target.options["connection.url"].rpartition("/")[2]
     user = f"user_{name}"
-    at = f"'{user}'@'%'" if target.kind == "mariadb" else user
+    at = f"'{user}'@'%'" if target.is_mysql else user
     upsert = {"insert_mode": "upsert", "pk_fields": "id"}
     target.run(f"CREATE USER {at}", f'GRANT SELECT ON "rows" TO {at}')
     (only,) = look(target, user=user, **upsert)
@@ -90,14 +97,14 @@ def test_who_may_not_change_a_table_that_is_to_evolve_is_told_what_gives_it(targ
         pytest.skip("a file has no users")
     target.run('CREATE TABLE "rows" (id INTEGER PRIMARY KEY)')
     user = f"alters_{target.options['connection.url'].rpartition('/')[2]}"
-    at = f"'{user}'@'%'" if target.kind == "mariadb" else user
+    at = f"'{user}'@'%'" if target.is_mysql else user
     target.run(f"CREATE USER {at}", f'GRANT SELECT, INSERT, UPDATE ON "rows" TO {at}')
     given = {"insert_mode": "upsert", "pk_fields": "id", "user": user}
     (only,) = look(target, **given)
     target.run(*only.fix.removeprefix("Run: ").removesuffix(".").split("; "))
     assert look(target, **given) == []
     (only,) = look(target, **given, schema_evolution="evolve")
-    assert ("ALTER ON" if target.kind == "mariadb" else 'GRANT "postgres" TO') in only.fix
+    assert ("ALTER ON" if target.is_mysql else 'GRANT "postgres" TO') in only.fix
     target.run(only.fix.removeprefix("Run: ").removesuffix("."))
     assert look(target, **given, schema_evolution="evolve") == []
     schema = struct([("id", Schema(Type.INT32)), ("new", Schema(Type.STRING, optional=True))])

@@ -11,7 +11,7 @@ from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from rocketconnect_sdk.sink import QueuePosition
-from tests.connectors.jdbc_sink.conftest import EACH, QUEUE, Target
+from tests.connectors.jdbc_sink.conftest import EACH, OCEANBASE, QUEUE, Target
 
 BIGINT, MAYBE = Schema(Type.INT64), Schema(Type.STRING, optional=True)
 FIELDS = [("connector", STRING), ("place", STRING), ("position", STRING), ("generation", BIGINT), ("epoch", BIGINT)]
@@ -65,7 +65,7 @@ def test_no_record_reaches_the_positions_by_whatever_name(target: Target) -> Non
         assert target.run(POSITIONS) == before
 
 
-@pytest.mark.parametrize("target", ["postgres", pytest.param("mariadb", marks=pytest.mark.slow)], indirect=True)
+@pytest.mark.parametrize("target", ["postgres", pytest.param("mariadb", marks=pytest.mark.slow), OCEANBASE], indirect=True)
 def test_no_record_reaches_them_by_the_name_of_a_schema(target: Target) -> None:
     home = "public" if target.kind == "postgres" else target.options["connection.url"].rpartition("/")[2]
     task = started(target, "${schema}.${table}")

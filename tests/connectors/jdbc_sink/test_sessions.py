@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from rocketconnect_sdk.schema import Schema, Type, struct, timestamp
-from tests.connectors.jdbc_sink.conftest import Target
+from tests.connectors.jdbc_sink.conftest import OCEANBASE, Target
 
 INT32 = Schema(Type.INT32)
 ODD_MODES = "NO_BACKSLASH_ESCAPES,ANSI_QUOTES,PIPES_AS_CONCAT,PAD_CHAR_TO_FULL_LENGTH"
@@ -38,7 +38,7 @@ def odd(target: Target) -> Iterator[Target]:
         target.run(*(f"SET GLOBAL {each} = {value if isinstance(value, int) else repr(value)}" for each, value in kept.items()))
 
 
-@pytest.mark.parametrize("target", ["mariadb"], indirect=True)
+@pytest.mark.parametrize("target", ["mariadb", OCEANBASE], indirect=True)
 @pytest.mark.parametrize(
     ("mode", "count"),
     [
@@ -53,7 +53,7 @@ def test_the_number_0_of_a_column_that_counts_by_itself_is_kept(target: Target, 
     assert target.run('SELECT id FROM "rows" ORDER BY id') == [(number,) for number in range(count)]
 
 
-@pytest.mark.parametrize("target", [pytest.param("postgres", marks=pytest.mark.slow), "mariadb"], indirect=True)
+@pytest.mark.parametrize("target", [pytest.param("postgres", marks=pytest.mark.slow), "mariadb", OCEANBASE], indirect=True)
 def test_rows_are_the_same_whatever_sessions_begin_with(odd: Target) -> None:
     schema = struct(
         [
@@ -70,7 +70,7 @@ def test_rows_are_the_same_whatever_sessions_begin_with(odd: Target) -> None:
     odd.write(task, rows, schema)
     odd.write(task, rows, schema)
     shown, setting = "text, data, \"double\", at AT TIME ZONE 'UTC'", "SET extra_float_digits = 3"
-    if odd.kind == "mariadb":
+    if odd.is_mysql:
         shown, setting = 'text, data, "double", at', "SET sql_select_limit = 9"
     found = odd.run(setting, f'SELECT {shown} FROM "rows"')
     wanted = ("a\\b'\"|| ", b"\\\xff'", 0.1 + 0.2, at.replace(tzinfo=None))

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rocketconnect_sdk.schema import WHOLE, Schema, Type, Unit, decimal, struct, timestamp
-from tests.connectors.jdbc_sink.conftest import EACH, Target
+from tests.connectors.jdbc_sink.conftest import EACH, OCEANBASE, Target
 
 INT32 = Schema(Type.INT32)
 NANOSECONDS = st.integers(0, 86_400 * 10**9 - 1)
@@ -97,7 +97,7 @@ def test_rows_that_are_loaded_in_bulk_are_what_is_read(target: Target, monkeypat
     assert [(number, text, data and bytes(data)) for number, text, data in found] == wanted
 
 
-@pytest.mark.parametrize("target", ["mariadb"], indirect=True)
+@pytest.mark.parametrize("target", ["mariadb", OCEANBASE], indirect=True)
 @pytest.mark.parametrize("rows", [1, 200])
 def test_numbers_and_booleans_go_into_columns_of_bits(target: Target, rows: int) -> None:
     target.run('CREATE TABLE "rows" (id INT PRIMARY KEY, flag BIT(1), mask BIT(64))')

@@ -17,6 +17,7 @@ COMPUTED = [
     ("postgres", "STORED"),
     ("mariadb", "VIRTUAL"),
     pytest.param("mariadb", "STORED", marks=pytest.mark.slow),
+    *(pytest.param("oceanbase", kind, marks=pytest.mark.slow) for kind in ("VIRTUAL", "STORED")),
     ("sqlite", "VIRTUAL"),
     pytest.param("sqlite", "STORED", marks=pytest.mark.slow),
 ]

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from tests.servers.mariadb import Mariadb
+from tests.servers.seekdb import Seekdb
 
 
 @dataclass(slots=True)
@@ -21,9 +22,14 @@ class Database:
     options: dict[str, str]
     connect: Callable[[], Any]
 
+    @property
+    def is_mysql(self) -> bool:
+        """Whether it has the dialect of MySQL, on the whole."""
+        return self.kind in ("mariadb", "oceanbase")
+
     def run(self, *statements: str) -> None:
         """Names are quoted as SQL has it; {time} stands for a time without a zone."""
-        time = {"postgres": "timestamp", "mariadb": "datetime(6)", "sqlite": "datetime"}[self.kind]
+        time = {"postgres": "timestamp", "sqlite": "datetime"}.get(self.kind, "datetime(6)")
         with closing(self.connect()) as database:
             cursor = database.cursor()
             for statement in statements:
@@ -34,11 +40,12 @@ class Database:
 _NUMBERS = count()
 
 
-EACH = pytest.mark.parametrize("database", ["postgres", "mariadb", "sqlite"], indirect=True)
+OCEANBASE = pytest.param("oceanbase", marks=pytest.mark.slow)
+EACH = pytest.mark.parametrize("database", ["postgres", "mariadb", "sqlite", OCEANBASE], indirect=True)
 """For tests of what each kind has in a way of its own."""
 
 
-@pytest.fixture(params=[*(pytest.param(kind, marks=pytest.mark.slow) for kind in ("postgres", "mariadb")), "sqlite"])
+@pytest.fixture(params=[*(pytest.param(kind, marks=pytest.mark.slow) for kind in ("postgres", "mariadb", "oceanbase")), "sqlite"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """Of the cheapest kind; of each kind in `make test-all`."""
     name = f"source{next(_NUMBERS)}"
@@ -58,6 +65,13 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
         url = f"mysql://127.0.0.1:{running.port}/{name}"
         yield Database(
             "mariadb", {"connection.url": url, "user": "jdbc_reader"}, lambda: running.connect(database=name, autocommit=False)
+        )
+    elif request.param == "oceanbase":
+        ocean: Seekdb = request.getfixturevalue("oceanbase")
+        ocean.make(name, "jdbc_reader")
+        url = f"oceanbase://127.0.0.1:{ocean.port}/{name}"
+        yield Database(
+            "oceanbase", {"connection.url": url, "user": "jdbc_reader"}, lambda: ocean.connect(database=name, autocommit=False)
         )
     else:
         yield Database("sqlite", {"connection.url": f"sqlite:///{tmp_path}/db"}, lambda: sqlite3.connect(tmp_path / "db"))

@@ -13,7 +13,7 @@ from rocketconnect_sdk.errors import ConfigError, PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.testing import at
-from tests.connectors.jdbc_source.conftest import EACH, Database
+from tests.connectors.jdbc_source.conftest import EACH, OCEANBASE, Database
 
 INCREMENTING = {"mode": "incrementing", "incrementing.column.name": "id"}
 TIMES = {"mode": "timestamp+incrementing", "timestamp.column.name": "at", "incrementing.column.name": "id"}
@@ -73,9 +73,9 @@ class TestNewRows:
             assert [value["id"] for value in values(read(task))] == [1]  # type: ignore[index]
 
     def test_rows_are_left_until_the_delay_has_passed(self, database: Database) -> None:
-        now = {"postgres": "now() AT TIME ZONE 'UTC'", "mariadb": "UTC_TIMESTAMP(6)", "sqlite": "strftime('%Y-%m-%d %H:%M:%f')"}
+        now = {"postgres": "now() AT TIME ZONE 'UTC'", "sqlite": "strftime('%Y-%m-%d %H:%M:%f')"}
         database.run("CREATE TABLE t (id integer PRIMARY KEY, at {time} NOT NULL)")
-        database.run(f"INSERT INTO t VALUES (1, '2026-01-01 00:00:00'), (2, {now[database.kind]})")
+        database.run(f"INSERT INTO t VALUES (1, '2026-01-01 00:00:00'), (2, {now.get(database.kind, 'UTC_TIMESTAMP(6)')})")
         with opened(database, {**TIMES, "timestamp.delay.interval": "1h"}) as task:
             assert [value["id"] for value in values(read(task))] == [1]  # type: ignore[index]
         with opened(database, {**TIMES, "timestamp.delay.interval": "0s"}) as task:
@@ -184,9 +184,9 @@ class TestRecords:
             assert values(read(rows)) == values(read(columns)) == [{"id": 1, "b": "ü"}, {"id": 2, "b": None}, {"id": 3, "b": ""}]
 
     def test_a_value_that_its_type_has_no_room_for_is_rejected_in_its_place(self, database: Database) -> None:
-        bad = {"postgres": "infinity", "mariadb": "0000-00-00", "sqlite": "soon"}[database.kind]
+        bad = {"postgres": "infinity", "sqlite": "soon"}.get(database.kind, "0000-00-00")
         database.run(
-            *(["SET sql_mode = ''"] if database.kind == "mariadb" else []),
+            *(["SET sql_mode = ''"] if database.is_mysql else []),
             "CREATE TABLE t (id integer PRIMARY KEY, d date)",
             f"INSERT INTO t VALUES (1, '2026-01-01'), (2, '{bad}'), (3, NULL)",
         )
@@ -242,7 +242,7 @@ class TestChecks:
         database.run("CREATE TABLE t (a integer)", "DROP ROLE IF EXISTS nobody", "CREATE ROLE nobody LOGIN")
         assert "GRANT SELECT ON public.t TO nobody" in problems(database, user="nobody")[0]
 
-    @pytest.mark.parametrize("database", ["mariadb"], indirect=True)
+    @pytest.mark.parametrize("database", ["mariadb", OCEANBASE], indirect=True)
     def test_a_wrong_password_is_told_and_not_shown(self, database: Database) -> None:
         config = parse(JdbcSource().options, {**database.options, "user": "root"})
         config._values["password"] = "not-this-one"

@@ -55,6 +55,11 @@ MARIADB = {
     "point": ("ST_GeomFromText('POINT(1 -2.5)', 4326)", struct.pack("<BIdd", 1, 1, 1.0, -2.5)),
     "year": ("2155", 2155),
 }
+OCEANBASE = {kind: pair for kind, pair in MARIADB.items() if kind != "uuid"} | {
+    # It shows what it has parsed, with the digits of a double.
+    "json": ("'{\"a\":  [1.50]}'", '{"a": [1.5]}'),
+    "point": ("ST_GeomFromText('POINT(1 -2.5)')", struct.pack("<BIdd", 1, 1, 1.0, -2.5)),
+}
 SQLITE = {
     "boolean": ("1", True),
     "bigint": ("-9223372036854775808", -9223372036854775808),
@@ -67,7 +72,7 @@ SQLITE = {
     "datetime": ("'2026-01-31 23:59:59.123456'", WALL),
     "timestamp": ("'2026-01-31 23:59:59.123456Z'", WALL.replace(tzinfo=UTC)),
 }
-KINDS = {"postgres": POSTGRES, "mariadb": MARIADB, "sqlite": SQLITE}
+KINDS = {"postgres": POSTGRES, "mariadb": MARIADB, "oceanbase": OCEANBASE, "sqlite": SQLITE}
 
 
 @pytest.mark.parametrize("query", [False, True])

@@ -14,7 +14,7 @@ from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from tests.connectors.jdbc_sink.conftest import QUEUE, Target
 
 COMMIT = SinkCommit("test", 0, 1, {QUEUE: QueuePosition(0)}, {QUEUE: QueuePosition(1)}, 1, "token")
-_SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("mariadb", "sqlite")]
+_SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("mariadb", "sqlite", "oceanbase")]
 EACH = pytest.mark.parametrize("target", ["postgres", *_SLOW], indirect=True)
 _STATEMENTS = 8
 """More than a claim has."""

@@ -22,9 +22,9 @@ from rocketconnect_sdk.errors import RetriableError, SystemAway
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from tests import free_ports
 from tests.chaos.network import Proxy
-from tests.connectors.jdbc_sink.conftest import Target
+from tests.connectors.jdbc_sink.conftest import OCEANBASE, Target
 
-SERVERS = pytest.mark.parametrize("target", ["postgres", pytest.param("mariadb", marks=pytest.mark.slow)], indirect=True)
+SERVERS = pytest.mark.parametrize("target", ["postgres", pytest.param("mariadb", marks=pytest.mark.slow), OCEANBASE], indirect=True)
 ROWS = struct([("id", Schema(Type.INT32)), ("text", STRING)])
 OPTIONS = {"auto_create": "true", "insert_mode": "upsert", "pk_fields": "id"}
 _SLACK_SECONDS = 20.0
@@ -110,7 +110,7 @@ def test_who_succeeds_a_sink_that_is_cut_off_waits_until_the_server_ends_its_ses
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["postgres", "mariadb"], indirect=True)
+@pytest.mark.parametrize("target", ["postgres", "mariadb", "oceanbase"], indirect=True)
 def test_who_succeeds_a_sink_that_is_cut_off_waits_no_longer_than_is_documented(
     target: Target, line: tuple[Proxy, Target], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,7 +142,7 @@ def test_both_ends_of_a_session_of_postgresql_find_out_that_a_machine_is_gone(ta
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", ["mariadb"], indirect=True)
+@pytest.mark.parametrize("target", ["mariadb", OCEANBASE], indirect=True)
 def test_a_connection_to_mariadb_finds_out_that_a_machine_is_gone(target: Target) -> None:
     place = parse_url(target.options["connection.url"])
     with closing(dialect_of(place).connect(place, "plain", "")) as connection:

@@ -1,8 +1,11 @@
-"""A table of a real MariaDB becomes one of a real PostgreSQL, over a real RocketMQ and Spark, while its source is killed."""
+"""A table of a real MariaDB becomes one of another database, over a real RocketMQ and Spark, while what takes part is killed."""
 
 import json
 import random
 import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -13,6 +16,7 @@ from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.mysql_cdc_source.capturing import options
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.servers.postgres import Postgres, PostgresFailed
+from tests.servers.seekdb import Seekdb
 from tests.services.executor.runtime.conftest import Tasks
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ pytestmark = [
 
 ROWS, CHANGES, KILLS = 3_000, 900, 3
 SECONDS = 120.0
+_NUMBERS = count()
 COLUMNS = {
     "id": "BIGINT PRIMARY KEY",
     "name": "VARCHAR(200) CHARACTER SET utf8mb4",
@@ -45,8 +50,64 @@ COLUMNS = {
 }
 
 
-@pytest.fixture
-def target() -> "Iterator[tuple[psycopg.Connection[Any], int]]":
+class Copy(ABC):
+    """The database that is written to.
+
+    Attributes:
+        options: Of the sink.
+    """
+
+    options: Mapping[str, str]
+
+    @abstractmethod
+    def rows(self) -> Sequence[tuple[Any, ...]]:
+        """Of the table `copy`, as far as it is there."""
+
+    def kill(self) -> None:  # noqa: B027 - one of them alone is
+        """Kills its server, and starts it again."""
+
+
+class PostgresCopy(Copy):
+    def __init__(self, connection: "psycopg.Connection[Any]", port: int) -> None:
+        self.options = {"connection.url": f"postgresql://127.0.0.1:{port}/shop", "user": "postgres"}
+        self._connection = connection
+
+    def rows(self) -> Sequence[tuple[Any, ...]]:
+        """See Copy."""
+        if self._connection.execute("SELECT to_regclass('copy')").fetchone() == (None,):
+            return []
+        return self._connection.execute(f"SELECT {', '.join(COLUMNS)} FROM copy".encode()).fetchall()
+
+
+class OceanbaseCopy(Copy):
+    def __init__(self, server: Seekdb, database: str) -> None:
+        self.options = {"connection.url": f"oceanbase://127.0.0.1:{server.port}/{database}", "user": "writer"}
+        self._server = server
+        self._database = database
+
+    def rows(self) -> Sequence[tuple[Any, ...]]:
+        """See Copy."""
+        with self._server.connect(database=self._database) as connection, connection.cursor() as cursor:
+            cursor.execute("SHOW TABLES LIKE 'copy'")
+            if not cursor.fetchall():
+                return []
+            cursor.execute(f"SELECT {', '.join(COLUMNS)} FROM copy")
+            return cursor.fetchall()
+
+    def kill(self) -> None:
+        """See Copy."""
+        self._server.kill()
+        self._server.start()
+
+
+@pytest.fixture(params=["postgres", "oceanbase"])
+def target(request: pytest.FixtureRequest) -> "Iterator[Copy]":
+    if request.param == "oceanbase":
+        ocean: Seekdb = request.getfixturevalue("oceanbase")
+        database = f"shop{next(_NUMBERS)}"
+        ocean.make(database, "writer")
+        yield OceanbaseCopy(ocean, database)
+        return
     try:
         server = Postgres(fsync="off")
     except PostgresFailed as error:
@@ -54,7 +115,7 @@ def target() -> "Iterator[tuple[psycopg.Connection[Any], int]]":
     with server.running("shop"):
         url = f"postgresql://postgres@127.0.0.1:{server.port}/shop"
         with psycopg.connect(url, autocommit=True) as connection:
-            yield connection, server.port
+            yield PostgresCopy(connection, server.port)
 
 
 def row(chance: random.Random, number: int) -> tuple[Any, ...]:
@@ -100,16 +161,15 @@ def told(rows: Any) -> dict[int, tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("form", ["envelope", "row"])
-def test_the_target_becomes_the_source_though_the_source_is_killed(
+def test_the_target_becomes_the_source_though_what_takes_part_is_killed(
     tasks: Tasks,
     mariadb: Mariadb,
-    target: "tuple[psycopg.Connection[Any], int]",
+    target: Copy,
     spark: "SparkSession",
     monkeypatch: pytest.MonkeyPatch,
     form: str,
 ) -> None:
     monkeypatch.setenv("MARIADB_PASSWORD", PASSWORD)
-    copy, port = target
     chance = random.Random(3)
     topic = f"{tasks.topic}-t"
     tasks.client.create_topic(topic, queues=2)
@@ -130,8 +190,7 @@ def test_the_target_becomes_the_source_though_the_source_is_killed(
             "connector.class": "jdbc_sink",
             "engine": "spark",
             "topics": topic,
-            "connection.url": f"postgresql://127.0.0.1:{port}/shop",
-            "user": "postgres",
+            **target.options,
             "table.name.format": "copy",
             "insert.mode": "upsert",
             "pk.mode": "record_value" if form == "envelope" else "record_key",
@@ -147,18 +206,17 @@ def test_the_target_becomes_the_source_though_the_source_is_killed(
                 change(database, chance, number)
             process.kill()
             process.wait()
+            target.kill()
             process = tasks.spawn(Kind.SOURCE, source, epoch=next(epochs))
             time.sleep(chance.uniform(0.5, 2.0))
         database.run("INSERT INTO t (id, name) VALUES (999999, 'last')")
         wanted = told(database.select("SELECT * FROM t"))
         deadline = time.monotonic() + SECONDS
-        names = ", ".join(COLUMNS)
         found: dict[int, tuple[Any, ...]] = {}
         while found != wanted:
             different = {key for key in found.keys() | wanted.keys() if found.get(key) != wanted.get(key)}
             state = (running.reporter.states[-1:], running.reporter.logs[-3:], (tasks.path / "SOURCE.log").read_text()[-500:])
             assert time.monotonic() < deadline, (state, [(found.get(key), wanted.get(key)) for key in sorted(different)[:2]])
             time.sleep(0.5)
-            if copy.execute("SELECT to_regclass('copy')").fetchone() != (None,):
-                found = told(copy.execute(f"SELECT {names} FROM copy".encode()).fetchall())
+            found = told(target.rows())
         assert running.stop().clean
