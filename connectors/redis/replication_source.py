@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
-from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
+from connectors.redis.options import CHECK_SECONDS, SERVER, cluster_problems, place_of
+from connectors.redis.servers.addresses import Address
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters import converter
@@ -127,7 +127,8 @@ class RedisReplicationSource(Source):
 
 
 def _option_problems(config: Config) -> Iterable[Problem]:
-    if int(urlsplit(config["url"]).path.strip("/") or 0):
+    yield from cluster_problems(config, "and each of its masters has a history of its own: make a connector for each")
+    if Address.of(config["url"]).database:
         fix = "Leave it out, and name the database in `databases`."
         yield Problem("url", config["url"], "names a database, and a server is replicated with all of them", fix)
 
@@ -136,6 +137,8 @@ def _option_problems(config: Config) -> Iterable[Problem]:
 def _server_problems(config: Config) -> Iterable[Problem]:
     from connectors.redis.replication.link import Link
 
+    if Address.of(config["url"]).is_cluster:
+        return
     with closing(Link(config, CHECK_SECONDS)) as link:
         if link.open().is_cluster:
             told = "is a node of a cluster, of whose keys it has some alone"

@@ -10,9 +10,8 @@ import socket
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
-from connectors.redis.options import PORT
+from connectors.redis.servers.addresses import Address
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import Config
 
@@ -65,16 +64,17 @@ class Link:
     def __init__(self, config: Config, seconds: float = 0.0) -> None:
         self._place: str = config["url"]
         self._config = config
+        self._address = Address.of(self._place)
+        self._host, self._port = self._address.nodes[0]
         self._seconds: float = seconds or config["request.timeout"]
         self._socket: socket.socket | None = None
         self._data = bytearray()
 
     def open(self) -> History:
         """Tells who we are and what we can read."""
-        config = self._config
-        if config["password"] or config["user"]:
-            user = [config["user"]] if config["user"] else []
-            self._asked("AUTH", *user, config["password"])
+        if self._address.service:
+            self._find()
+        self._log_in("user", "password")
         self._asked("PING")
         self._asked("REPLCONF", "capa", "eof", "capa", "psync2")
         # Redis knows no such word, and answers with an error.
@@ -122,18 +122,43 @@ class Link:
     def _connected(self) -> socket.socket:
         if self._socket is not None:
             return self._socket
-        parts = urlsplit(self._place)
-        host = parts.hostname or ""
-        made = socket.create_connection((host, parts.port or PORT), self._seconds)
+        made = socket.create_connection((self._host, self._port), self._seconds)
         try:
-            if parts.scheme == "rediss":
+            if self._address.is_secure:
                 context = ssl.create_default_context(cafile=self._config["ssl.ca.location"] or None)
-                made = context.wrap_socket(made, server_hostname=host)
+                made = context.wrap_socket(made, server_hostname=self._host)
         except OSError:
             made.close()
             raise
         self._socket = made
         return made
+
+    def _find(self) -> None:
+        """Asks Sentinels, one after the other, which server is the master."""
+        for number, node in enumerate(self._address.nodes, 1):
+            try:
+                found = self._found_by(*node)
+            except SystemAway:
+                if number == len(self._address.nodes):
+                    raise
+            else:
+                self.close()
+                self._host, self._port = found
+                return
+
+    def _found_by(self, host: str, port: int) -> tuple[str, int]:
+        self.close()
+        self._data.clear()
+        self._host, self._port = host, port
+        self._log_in("sentinel.user", "sentinel.password")
+        if self._asked("SENTINEL", "get-master-addr-by-name", self._address.service) == "2":
+            return self._bulk(self._line()), int(self._bulk(self._line()))
+        msg = f"{self._place}: Sentinel at {host}:{port} knows no master {self._address.service}"
+        raise SystemAway(msg)
+
+    def _log_in(self, user: str, password: str) -> None:
+        if self._config[user] or self._config[password]:
+            self._asked("AUTH", *filter(None, [self._config[user]]), self._config[password])
 
     def _request(self, *words: str) -> None:
         parts = [f"*{len(words)}\r\n".encode()]
@@ -151,7 +176,7 @@ class Link:
         self._request(*words)
         line = self._line()
         if line.startswith("$"):
-            return self._exactly(int(line[1:]) + 2).decode(errors="replace")
+            return self._bulk(line)
         if not line.startswith("-"):
             return line[1:]
         if re.match("-(LOADING|NOMASTERLINK|MASTERDOWN|BUSY|ERR Can't SYNC while not connected)", line):
@@ -162,6 +187,9 @@ class Link:
             raise PermanentError(msg)
         msg = f"{self._place}: the server refuses {words[0]}: {line[1:]}"
         raise PermanentError(msg)
+
+    def _bulk(self, head: str) -> str:
+        return self._exactly(int(head[1:]) + 2).decode(errors="replace").removesuffix("\r\n")
 
     def _line(self) -> str:
         """A line that is not empty: while a server makes a snapshot it sends empty ones."""

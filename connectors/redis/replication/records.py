@@ -15,6 +15,7 @@ _KEY_SECOND = frozenset({"BITOP", "XGROUP"})
 _OF_ALL = frozenset({"FLUSHALL", "FUNCTION", "SCRIPT", "SWAPDB"})
 """They concern more than the database that is selected."""
 _KEPT_ARGUMENTS = 20
+_SENTINELS = b"__sentinel__:hello"
 
 
 class Records:
@@ -39,8 +40,8 @@ class Records:
         return is_there and (not self._databases or held.database in self._databases)
 
     def wants(self, command: Command) -> bool:
-        """Whether a command is to be given. The end of a transaction is none of its commands."""
-        if command.name == "EXEC":
+        """Whether a command is to be given. The end of a transaction is none, nor is what Sentinels tell each other."""
+        if command.name == "EXEC" or (command.name == "PUBLISH" and command.arguments[:1] == [_SENTINELS]):
             return False
         of_database = not self._databases or command.database in self._databases or command.name in _OF_ALL
         return of_database and (not self._commands or command.name in self._commands)

@@ -26,6 +26,8 @@ _SILENT_SECONDS = 60.0
 """A server that has sent nothing for so long is away: each 10 s it sends a PING."""
 _FIRST_SECONDS = 0.05
 _WAIT_SECONDS = 0.05
+_BEGIN_SECONDS = 2.0
+"""A start waits no longer for a snapshot."""
 _AT_ONCE = 256 * 1024
 _PUMP_SECONDS = 0.05
 _LARGEST = 8
@@ -111,6 +113,9 @@ class ReplicationTask(SourceTask):
         self._target, self._heard_at = history.end, time.monotonic()
         if answer.is_full:
             self._begin(answer)
+            end = time.monotonic() + _BEGIN_SECONDS
+            while self._keys is None and time.monotonic() < end:
+                self._pump(_WAIT_SECONDS)
         else:
             self._go_on(at, answer, history, str(identity))
 
@@ -226,7 +231,7 @@ class ReplicationTask(SourceTask):
         """Takes what has come over the link. One that is lost is no matter as long as there is something to read."""
         if self._link is None:
             return
-        waits = wait if self._follows and not self._spool.left else 0.0
+        waits = wait if self._keys is None and not self._spool.left else 0.0
         end = time.monotonic() + _PUMP_SECONDS
         try:
             while self._has_room and (data := self._link.receive(waits)):

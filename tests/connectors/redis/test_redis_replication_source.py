@@ -129,8 +129,10 @@ def test_commands_follow_the_snapshot_with_their_database_and_their_transaction(
         pipe.execute()
     server.with_database().client.rpush("l", "x", "y")
     client.publish("channel", "message")
+    batches = until(task, has(5))
+    # It would end a link whose snapshot the server has not done with.
     client.flushall()
-    batches = until(task, has(6))
+    batches += until(task, has(1))
     simple = [(each["command"], each["key"], each["args"], each["transaction"] is not None) for each in values(batches)]
     expires = values(batches)[0]["args"][3]
     assert simple == [
@@ -159,8 +161,9 @@ def test_databases_and_commands_choose(server: Redis) -> None:
     server.client.set("here", "2")
     other.client.delete("there")
     other.client.set("there", "2")
+    assert [(each["command"], each["key"]) for each in values(until(task, has(1)))] == [("SET", "there")]
     server.client.flushall()
-    assert [(each["command"], each["key"]) for each in values(until(task, has(2)))] == [("SET", "there"), ("FLUSHALL", None)]
+    assert [each["command"] for each in values(until(task, has(1)))] == ["FLUSHALL"]
 
 
 def test_what_is_no_text_or_too_large_is_a_bad_record_with_its_key(server: Redis) -> None:
