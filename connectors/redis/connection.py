@@ -7,7 +7,7 @@ from typing import Any
 import redis
 from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError, WatchError
 
-from connectors.redis.client import own_errors
+from connectors.redis.client import ELSEWHERE, own_errors
 from connectors.redis.commands import NOTES, Command, StoredAs
 from rocketconnect_sdk.errors import RecordError, RecordRefused
 from rocketconnect_sdk.writes import Connection, Operation, TransactionalConnection
@@ -141,7 +141,7 @@ def _commands(
 def _answered(answers: "zip[tuple[int, object]]", refused: dict[int, str]) -> None:
     """Notes which operations the server has refused. Raises what is no matter of one of them."""
     for index, answer in answers:
-        if isinstance(answer, OutOfMemoryError | ReadOnlyError) or (
+        if isinstance(answer, (OutOfMemoryError, ReadOnlyError, *ELSEWHERE)) or (
             isinstance(answer, RedisError) and not isinstance(answer, ResponseError)
         ):
             raise answer

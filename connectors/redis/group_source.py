@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
-from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
+from connectors.redis.options import CHECK_SECONDS, IN_A_CLUSTER, SERVER, cluster_problems, place_of
+from connectors.redis.servers.addresses import Address
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.options import Config, Kind, Option
+from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.queues import QueueSource, Share, Subscription
 
@@ -65,7 +66,7 @@ class RedisGroupSource(QueueSource):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See QueueSource."""
-        return _server_problems(config)
+        return run_checks(config, _no_cluster, _server_problems)
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The streams. See Source."""
@@ -85,14 +86,19 @@ class RedisGroupSource(QueueSource):
         retire(config, share.identity)
 
 
+def _no_cluster(config: Config) -> Iterable[Problem]:
+    return cluster_problems(config, "which this source can't read")
+
+
 @preflight()
 def _server_problems(config: Config) -> Iterable[Problem]:
     from connectors.redis.client import client_of, own_errors
 
     with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
         if client.info("cluster").get("cluster_enabled"):
-            fix = "Name a server that is none, or one behind a proxy that hides the cluster."
-            yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
+            if not Address.of(config["url"]).is_cluster:
+                fix = "Name a server that is none, or read the streams by redis_source."
+                yield Problem("url", config["url"], IN_A_CLUSTER[0], fix)
             return
         for name in config["streams"]:
             if (kind := client.type(name).decode()) not in ("stream", "none"):

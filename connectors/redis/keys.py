@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from connectors.redis.values import READS, holds, key_of, too_large, unknown, value_of
 from rocketconnect_sdk.context import TaskContext
@@ -13,6 +13,9 @@ from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import SourceTask
+
+if TYPE_CHECKING:
+    from connectors.redis.servers.cluster import Cluster
 
 PARTITION = "keys"
 _PAGE = 500
@@ -23,7 +26,10 @@ _RAW = ("HGETALL", "SMEMBERS", "ZRANGE", "XRANGE", "SCAN")
 
 
 class KeysTask(SourceTask):
-    """Reads pages of keys. A position is the cursor of a page, with the server that gave it: another one knows nothing of it."""
+    """Reads pages of keys. A position is the cursor of a page, with the server that gave it: another one knows nothing of it.
+
+    Of a cluster the masters are read one after the other, in the order of their ids.
+    """
 
     def __init__(self, config: Config, context: TaskContext) -> None:
         self._config = config
@@ -33,20 +39,26 @@ class KeysTask(SourceTask):
         self._types = frozenset(config["types"] or ())
         self._most = _LARGEST * context.max_record_bytes
         self._client: Any = None
+        self._cluster: Cluster | None = None
+        self._nodes: list[str] = []
+        self._node = ""
         self._left: deque[bytes] = deque()
 
     def start(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
-        from connectors.redis.client import client_of, own_errors
+        from connectors.redis.client import own_errors
 
         self.close()
-        self._client = client_of(self._config)
-        for command in _RAW:
-            self._client.response_callbacks.pop(command, None)
         self._own_errors = partial(own_errors, self._place)
         at = positions.get(PARTITION, Position((0, 0)))
         self._run, self._done = at.offset
-        cursor, server, began = (at.resume.get(name) for name in ("cursor", "server", "began"))
+        cursor, server, began, node = (at.resume.get(name) for name in ("cursor", "server", "began", "node"))
+        self._connect()
+        if isinstance(node, str) and node in self._nodes:
+            self._turn_to(node)
+        elif node:
+            self._context.log.info("the cluster has other masters: all keys are read again")
+            cursor = server = None
         self._cursor = cursor if isinstance(cursor, str) else "0"
         self._server = server if isinstance(server, str) else ""
         self._began = float(began) if isinstance(began, int | float) else 0.0
@@ -68,6 +80,8 @@ class KeysTask(SourceTask):
         if not self._left:
             self._cursor = self._next
             if self._cursor == "0":
+                self._turn()
+            if self._begins:
                 self._run, self._done = self._run + 1, 0
                 batch.end = (self._run, 0)
             batch.resume = self._resume
@@ -88,23 +102,56 @@ class KeysTask(SourceTask):
         from redis.exceptions import RedisError
 
         client, self._client = self._client, None
+        cluster, self._cluster = self._cluster, None
         self._left.clear()
-        if client is not None:
+        if cluster is not None:
+            cluster.close()
+        elif client is not None:
             with suppress(RedisError, OSError):
                 client.close()
 
     @property
     def _rests(self) -> bool:
         """Until the next reading of all keys."""
-        return self._cursor == "0" and not self._left and self._run > 0 and time.time() < self._began + self._every
+        return self._begins and not self._left and self._run > 0 and time.time() < self._began + self._every
 
     @property
     def _resume(self) -> Mapping[str, Any]:
-        return {"cursor": self._cursor, "server": self._server, "began": self._began}
+        of_node = {"node": self._node} if self._cluster is not None else {}
+        return {"cursor": self._cursor, "server": self._server, "began": self._began, **of_node}
+
+    @property
+    def _begins(self) -> bool:
+        """Whether the next page is the first of a reading."""
+        return self._cursor == "0" and self._node == self._nodes[0]
+
+    def _connect(self) -> None:
+        from connectors.redis.client import client_of
+        from connectors.redis.servers.addresses import Address
+        from connectors.redis.servers.cluster import Cluster
+
+        if Address.of(self._place).is_cluster:
+            self._cluster = Cluster(self._config)
+            self._nodes = sorted(self._cluster.nodes)
+        else:
+            self._nodes = [""]
+            self._client = client_of(self._config)
+        self._turn_to(self._nodes[0])
+
+    def _turn_to(self, node: str) -> None:
+        self._node = node
+        if self._cluster is not None:
+            self._client = self._cluster.nodes[node]
+        for command in _RAW:
+            self._client.response_callbacks.pop(command, None)
+
+    def _turn(self) -> None:
+        """Goes on with the next master; behind the last one with the first."""
+        self._turn_to(self._nodes[(self._nodes.index(self._node) + 1) % len(self._nodes)])
 
     def _scan(self) -> None:
         """The keys of the next page."""
-        if self._cursor == "0":
+        if self._begins:
             self._began = time.time()
         with self._client.pipeline(transaction=True) as pipe:
             pipe.info("server")
@@ -112,7 +159,7 @@ class KeysTask(SourceTask):
             info, (cursor, keys) = pipe.execute()
         server = info["run_id"]
         if self._cursor != "0" and server != self._server:
-            self._context.log.info("the server was started anew: all keys are read again")
+            self._context.log.info("the server was started anew: all of its keys are read again")
             self._cursor = "0"
             self._server = server
             self._scan()

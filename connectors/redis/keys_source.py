@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from connectors.redis.keys import PARTITION, KeysTask
-from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
+from connectors.redis.options import CHECK_SECONDS, IN_A_CLUSTER, SERVER, place_of
+from connectors.redis.servers.addresses import Address
 from connectors.redis.values import ENCODINGS, READS
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
@@ -108,7 +109,6 @@ def _server_problems(config: Config) -> Iterable[Problem]:
     from connectors.redis.client import client_of, own_errors
 
     with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
-        if client.info("cluster").get("cluster_enabled"):
-            fix = "Name a server that is none, or one behind a proxy that hides the cluster."
-            yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
+        if client.info("cluster").get("cluster_enabled") and not Address.of(config["url"]).is_cluster:
+            yield Problem("url", config["url"], *IN_A_CLUSTER)
         client.execute_command("SCAN", 0, "MATCH", config["keys.pattern"], "COUNT", 1)

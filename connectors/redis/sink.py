@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from connectors.redis.commands import TYPES, StoredAs
-from connectors.redis.options import CHECK_SECONDS, SERVER
+from connectors.redis.options import CHECK_SECONDS, IN_A_CLUSTER, SERVER
+from connectors.redis.servers.addresses import Address
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -63,7 +64,8 @@ class RedisSink(WriteSink):
         Option(
             "delivery",
             "exactly_once: positions are kept in keys rocketconnect:CONNECTOR:*, and are written with the data by MULTI. "
-            "at_least_once: no such keys; elements of lists and entries of streams may be there twice after a failure.",
+            "at_least_once: no such keys; elements of lists and entries of streams may be there twice after a failure. A cluster "
+            "takes at_least_once alone.",
             default=_EXACT,
             choices=(_EXACT, "at_least_once"),
         ),
@@ -72,7 +74,7 @@ class RedisSink(WriteSink):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See WriteSink."""
-        return run_checks(config, _type_problems, _server_problems)
+        return run_checks(config, _type_problems, _delivery_problems, _server_problems)
 
     def addressing(self, config: Config) -> Addressing:
         """See WriteSink."""
@@ -97,8 +99,11 @@ class RedisSink(WriteSink):
         """See WriteSink."""
         from connectors.redis.client import client_of
         from connectors.redis.connection import ExactConnection, RedisConnection
+        from connectors.redis.servers.writes import ClusterConnection
 
         stored = StoredAs(config["type"], bool(config["field"]), config["ttl"], config["stream.maxlen"])
+        if Address.of(config["url"]).is_cluster:
+            return ClusterConnection(config, stored)
         if config["delivery"] == _EXACT:
             return ExactConnection(client_of(config), config["url"], stored, context.connector_uid)
         return RedisConnection(client_of(config), config["url"], stored)
@@ -108,6 +113,8 @@ class RedisSink(WriteSink):
         from connectors.redis.client import client_of, own_errors
         from connectors.redis.connection import forget
 
+        if Address.of(config["url"]).is_cluster:
+            return
         with own_errors(config["url"]), client_of(config) as client:
             forget(client, connector_uid)
 
@@ -121,12 +128,19 @@ def _type_problems(config: Config) -> Iterable[Problem]:
         yield Problem("score", "", "is missing: each member of a sorted set has a score", "Set it, such as to ${value.points}.")
 
 
+def _delivery_problems(config: Config) -> Iterable[Problem]:
+    if Address.of(config["url"]).is_cluster and config["delivery"] == _EXACT:
+        reason = "can't be kept in a cluster: a transaction has keys of one slot alone, and positions would be in another one"
+        yield Problem(
+            "delivery", _EXACT, reason, "Set delivery=at_least_once: keys, fields and members then have their last value."
+        )
+
+
 @preflight(refused=("user", "Correct user and password."))
 def _server_problems(config: Config) -> Iterable[Problem]:
     from connectors.redis.client import client_of, own_errors
 
     with own_errors(config["url"]), client_of(config, seconds=CHECK_SECONDS) as client:
         client.ping()
-        if client.info("cluster").get("cluster_enabled"):
-            fix = "Name a server that is none, or one behind a proxy that hides the cluster, with delivery=at_least_once."
-            yield Problem("url", config["url"], "is a node of a cluster, which this sink can't write yet", fix)
+        if client.info("cluster").get("cluster_enabled") and not Address.of(config["url"]).is_cluster:
+            yield Problem("url", config["url"], *IN_A_CLUSTER)

