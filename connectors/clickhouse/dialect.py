@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from connectors.clickhouse.client import Client
 from connectors.clickhouse.native import block, type_of
-from connectors.clickhouse.place import Version, quoted
+from connectors.clickhouse.place import Place, Version, quoted
 from connectors.clickhouse.places import (
     DEFINITIONS,
     ENGINE_FIX,
@@ -18,7 +18,7 @@ from connectors.clickhouse.places import (
     places_problem,
     queue_number,
 )
-from connectors.clickhouse.positions import is_positions
+from connectors.clickhouse.positions import COLUMNS
 from connectors.clickhouse.tables import Table, table_of
 from connectors.clickhouse.types import Column, column_type
 from connectors.clickhouse.values import kind_of_moments, typed
@@ -58,23 +58,22 @@ class ClickHouse(Dialect[Column, Table]):
 
     Args:
         client: The server.
-        engine: Of tables that are made: see create.
+        engine: Of tables that are made: the engine, the key that rows are partitioned by, the one that they are sorted by, and
+            settings; empty: none.
         exact: Rows carry their places.
     """
 
+    place: Place
+    positions = frozenset(COLUMNS)
     no_deletes = (
         "a row of ClickHouse is never deleted by this sink: drop such records with a transform, or let them be dead letters"
     )
 
     def __init__(self, client: Client, engine: Sequence[str], *, exact: bool) -> None:
+        self.place = client.place
         self._client = client
         self._engine = engine
         self._exact = exact
-
-    @property
-    def place(self) -> object:
-        """See Dialect."""
-        return self._client.place
 
     @property
     def takes(self) -> Takes:
@@ -99,23 +98,26 @@ class ClickHouse(Dialect[Column, Table]):
         columns = [each for each in table.columns if each.name not in PLACE]
         return replace(table, columns=columns, places=[each for each in table.names if each in PLACE])
 
-    def is_positions(self, table: Table) -> bool:
-        """See Dialect."""
-        return is_positions(table.names)
-
     def problem(self, table: Table) -> tuple[str, str] | None:
         """See Dialect."""
         if not self._exact:
             return None
         if reason := engine_problem(table.engine):
             return reason, ENGINE_FIX
-        return places_problem(self._client.place.table(table.name), table.places)
+        return places_problem(self.place.table(table.name), table.places)
 
     def create(self, name: str, records: Schema) -> None:
         """See Dialect."""
         version = self._client.version
-        extra = [] if not self._exact else [*DEFINITIONS, *([INDEX] if version >= _INDEXES else [])]
-        self._client.run(create(self._client.place.table(name), records, version, self._engine, extra))
+        kind, partition, order, settings = self._engine
+        # The words of an expression: columns of these names are part of the key, as far as there are any.
+        in_key = set(f"{partition},{order}".translate(str.maketrans("`(),", "    ")).split())
+        made = [f"{quoted(each.name)} {column_type(each.schema, version, key=each.name in in_key)}" for each in records.fields]
+        made += [] if not self._exact else [*DEFINITIONS, *([INDEX] if version >= _INDEXES else [])]
+        parts = [f"CREATE TABLE IF NOT EXISTS {self.place.table(name)} ({', '.join(made)}) ENGINE = {kind}"]
+        parts += [f"PARTITION BY {partition}"] if partition else []
+        parts += [f"ORDER BY {order if order.startswith('(') or order == 'tuple()' else f'({order})'}"] if order else []
+        self._client.run(" ".join([*parts, *([f"SETTINGS {settings}"] if settings else [])]))
 
     def alter(self, table: Table, changes: Sequence[Change], columns: Schema) -> None:
         """See Dialect."""
@@ -128,7 +130,7 @@ class ClickHouse(Dialect[Column, Table]):
             if column is not None and change.kind is Kind.NULLS:
                 kind = column.with_nulls
             verb = "ADD COLUMN" if column is None else "MODIFY COLUMN"
-            self._client.run_unless_there(f"ALTER TABLE {self._client.place.table(table.name)} {verb} {quoted(name)} {kind}")
+            self._client.run_unless_there(f"ALTER TABLE {self.place.table(table.name)} {verb} {quoted(name)} {kind}")
 
     def typed(self, values: pa.Array, schema: Schema, column: Column) -> tuple[pa.Array, Bad]:
         """See Dialect."""
@@ -156,26 +158,6 @@ class ClickHouse(Dialect[Column, Table]):
     def close(self) -> None:
         """See Dialect."""
         self._client.close()
-
-
-def create(name: str, columns: Schema, version: Version, engine: Sequence[str], extra: Sequence[str]) -> str:
-    """The statement that makes a table.
-
-    Args:
-        name: As it stands in statements.
-        columns: Of the records.
-        version: Of the server.
-        engine: The engine, the key that rows are partitioned by, the one that they are sorted by, and settings; empty: none.
-        extra: Definitions of more columns and indexes.
-    """
-    kind, partition, order, settings = engine
-    # The words of an expression: columns of these names are part of the key, as far as there are any.
-    in_key = set(f"{partition},{order}".translate(str.maketrans("`(),", "    ")).split())
-    made = [f"{quoted(each.name)} {column_type(each.schema, version, key=each.name in in_key)}" for each in columns.fields]
-    parts = [f"CREATE TABLE IF NOT EXISTS {name} ({', '.join([*made, *extra])}) ENGINE = {kind}"]
-    parts += [f"PARTITION BY {partition}"] if partition else []
-    parts += [f"ORDER BY {order if order.startswith('(') or order == 'tuple()' else f'({order})'}"] if order else []
-    return " ".join([*parts, *([f"SETTINGS {settings}"] if settings else [])])
 
 
 def structure_of(rows: pa.Table, schema: Schema, columns: Sequence[Column]) -> list[tuple[str, str]]:

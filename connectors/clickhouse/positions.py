@@ -7,7 +7,7 @@ positions, is refused by its statement itself: see `guard`. A statement that was
 import hashlib
 import json
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -16,21 +16,18 @@ import pyarrow as pa
 from connectors.clickhouse.client import Client
 from connectors.clickhouse.native import block
 from connectors.clickhouse.place import literal
+from connectors.clickhouse.tables import table_of
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.sink import QueuePosition
 from rocketconnect_sdk.tables.owners import Owner
 from rocketconnect_sdk.targets.claims import merged
 
-_COLUMNS = "connector String, place String, position String, generation UInt64, epoch UInt64, at DateTime DEFAULT now()"
+COLUMNS = ("connector", "place", "position", "generation", "epoch")
+_DEFINITIONS = "connector String, place String, position String, generation UInt64, epoch UInt64, at DateTime DEFAULT now()"
 _KEY = "connector, place, generation, epoch"
 _STRUCTURE = [("place", "String"), ("position", "String")]
 _WAIT_SECONDS = 5.0
 _POLL_SECONDS = 0.05
-
-
-def is_positions(columns: Collection[str]) -> bool:
-    """Whether a table with these columns is one of positions, of whatever connector and under whatever name."""
-    return {"connector", "place", "position", "generation", "epoch"} <= set(columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class Store:
 
     def create(self) -> None:
         """Makes the table where there is none."""
-        made = f"CREATE TABLE IF NOT EXISTS {self._table} ({_COLUMNS}) ENGINE = ReplacingMergeTree ORDER BY ({_KEY})"
+        made = f"CREATE TABLE IF NOT EXISTS {self._table} ({_DEFINITIONS}) ENGINE = ReplacingMergeTree ORDER BY ({_KEY})"
         self.client.run(made)
 
     def claim(self) -> Mapping[str, QueuePosition]:
@@ -102,16 +99,13 @@ class Store:
 
     def forget(self) -> None:
         """Removes what it knows of a connector that is deleted."""
-        there = self.client.place.parts(self.name)
-        database, name = map(literal, there)
-        tables = f"SELECT count() FROM system.tables WHERE database = {database} AND name = {name}"  # noqa: S608  # literals
-        if self.client.rows(tables)[0][0]:
+        if table_of(self.client, self.name) is not None:
             self.client.run(f"ALTER TABLE {self._table} DELETE WHERE connector = {literal(self.connector)}")
 
     def _put(self, positions: Mapping[str, str]) -> None:
         generation, _, epoch = self.owner
         mine = f"{literal(self.connector)}, place, position, {generation}, {epoch}"
-        head = f"INSERT INTO {self._table} (connector, place, position, generation, epoch) SELECT {mine}"
+        head = f"INSERT INTO {self._table} ({', '.join(COLUMNS)}) SELECT {mine}"
         columns = zip(_STRUCTURE, (list(positions), list(positions.values())), strict=True)
         data = block([(name, kind, pa.array(texts, pa.string())) for (name, kind), texts in columns])
         self.client.insert(head, f"WHERE {self.guard}", _STRUCTURE, data, self.query_id())

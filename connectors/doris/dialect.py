@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from connectors.doris.client import DELETE_SIGN
 from connectors.doris.defaults import filled
-from connectors.doris.place import quoted
-from connectors.doris.positions import is_positions
+from connectors.doris.place import Place, quoted
+from connectors.doris.positions import COLUMNS, KEY
 from connectors.doris.session import Session
 from connectors.doris.tables import UNIQUE, Table, table_of
 from connectors.doris.types import Column, column_type
@@ -52,6 +52,8 @@ class Doris(Dialect[Column, Table]):
         properties: Of tables that are made, as statements have them; empty: none.
     """
 
+    place: Place
+    positions = frozenset((*KEY, *COLUMNS))
     no_deletes = (
         "rows are added, and none is deleted: set insert.mode=upsert for a table with a UNIQUE KEY, or leave such records out"
     )
@@ -59,14 +61,10 @@ class Doris(Dialect[Column, Table]):
     takes = Takes(columns=True, nulls=False, type=lambda _column, _wider: False)
 
     def __init__(self, session: Session, settings: TableSettings, properties: str) -> None:
+        self.place = session.place
         self._session = session
         self._settings = settings
         self._properties = properties
-
-    @property
-    def place(self) -> object:
-        """See Dialect."""
-        return self._session.place
 
     def ping(self) -> None:
         """See Dialect."""
@@ -75,10 +73,6 @@ class Doris(Dialect[Column, Table]):
     def table(self, name: str) -> Table | None:
         """See Dialect."""
         return table_of(self._session, name)
-
-    def is_positions(self, table: Table) -> bool:
-        """See Dialect."""
-        return is_positions(table.names)
 
     def problem(self, table: Table) -> tuple[str, str] | None:
         """See Dialect."""
@@ -96,14 +90,23 @@ class Doris(Dialect[Column, Table]):
 
     def create(self, name: str, records: Schema) -> None:
         """See Dialect."""
-        self._session.run(create(self._session.place.table(name), records, self._settings.key, self._properties))
+        fields, key = {each.name: each.schema for each in records.fields}, self._settings.key
+        # A key stands first.
+        columns = ", ".join(_definition(each, fields[each], key) for each in dict.fromkeys([*key, *fields]))
+        listed, given = ", ".join(map(quoted, key)), [self._properties] if self._properties else []
+        model = f"UNIQUE KEY ({listed}) DISTRIBUTED BY HASH ({listed})" if key else "DISTRIBUTED BY RANDOM"
+        if not key:
+            # Else the first columns would be its key, whatever they are.
+            given = ['"enable_duplicate_without_keys_by_default" = "true"', *given]
+        made = f"CREATE TABLE IF NOT EXISTS {self.place.table(name)} ({columns}) {model} BUCKETS AUTO"
+        self._session.run(f"{made} PROPERTIES ({', '.join(given)})" if given else made)
 
     def alter(self, table: Table, changes: Sequence[Change], columns: Schema) -> None:
         """See Dialect."""
         schemas = {each.name: each.schema for each in columns.fields}
         for change in changes:
             kind = column_type(schemas[change.name])
-            self._session.run(f"ALTER TABLE {self._session.place.table(table.name)} ADD COLUMN {quoted(change.name)} {kind} NULL")
+            self._session.run(f"ALTER TABLE {self.place.table(table.name)} ADD COLUMN {quoted(change.name)} {kind} NULL")
 
     def typed(self, values: pa.Array, schema: Schema, column: Column) -> tuple[pa.Array, Bad]:
         """See Dialect."""
@@ -134,31 +137,6 @@ class Doris(Dialect[Column, Table]):
     def close(self) -> None:
         """See Dialect."""
         self._session.close()
-
-
-def create(name: str, records: Schema, key: Sequence[str], properties: str) -> str:
-    """The statement that makes a table.
-
-    Args:
-        name: As it stands in statements.
-        records: Its columns.
-        key: The unique key; empty: all rows stay.
-        properties: As statements have them; empty: none.
-    """
-    fields = {each.name: each.schema for each in records.fields}
-    # A key stands first.
-    names = [*key, *(each for each in fields if each not in key)]
-    columns = [_definition(each, fields[each], key) for each in names]
-    if key:
-        listed = ", ".join(map(quoted, key))
-        model, spread = f"UNIQUE KEY ({listed})", f"HASH ({listed})"
-        given = properties
-    else:
-        model, spread = "", "RANDOM"
-        # Else the first columns would be its key, whatever they are.
-        given = ", ".join(['"enable_duplicate_without_keys_by_default" = "true"', *([properties] if properties else [])])
-    made = f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)}) {model} DISTRIBUTED BY {spread} BUCKETS AUTO"
-    return f"{made} PROPERTIES ({given})" if given else made
 
 
 def _definition(name: str, schema: Schema, key: Sequence[str]) -> str:

@@ -57,9 +57,7 @@ class Loads(Loader):
     def _load(self, rows: Sequence[Rows], after: Mapping[str, QueuePosition]) -> None:
         if len(tables := sorted({each.table for each in rows})) > 1:
             fix = "Name one table in table, or give records of one topic one topic by transforms"
-            msg = (
-                f"records of {', '.join(sorted(after))} go to several tables ({', '.join(tables)}), each of them a load. {fix}"
-            )
+            msg = f"records of {', '.join(sorted(after))} go to several tables ({', '.join(tables)}), each of them a load. {fix}"
             raise PermanentError(msg)
         columns, data, deletes = joined(rows)
         database, _ = self._client.place.parts(rows[0].table)

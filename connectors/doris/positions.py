@@ -8,7 +8,7 @@ wait. One of the two sees the other: then the load is aborted, unless its commit
 
 import hashlib
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from uuid import uuid4
@@ -17,13 +17,14 @@ from connectors.doris.client import Client, State
 from connectors.doris.owners import Pending, Said, holding, newer_than, said_of
 from connectors.doris.place import literal, quoted
 from connectors.doris.session import Session
+from connectors.doris.tables import table_of
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, SystemAway
 from rocketconnect_sdk.sink import QueuePosition
 from rocketconnect_sdk.tables.owners import Owner
 from rocketconnect_sdk.targets.claims import merged
 
-_KEY = ("connector", "generation", "task", "epoch")
-_COLUMNS = ("generation", "task", "epoch", "number", "settled", "positions", "pending", "outcome")
+KEY = ("connector", "generation", "task", "epoch")
+COLUMNS = ("generation", "task", "epoch", "number", "settled", "positions", "pending", "outcome")
 _DEFINITIONS = (
     "`connector` VARCHAR(128) NOT NULL, `generation` BIGINT NOT NULL, `task` INT NOT NULL, `epoch` BIGINT NOT NULL, "
     "`number` BIGINT NOT NULL, `settled` TINYINT NOT NULL, `positions` STRING NOT NULL, `pending` STRING NOT NULL, "
@@ -32,11 +33,6 @@ _DEFINITIONS = (
 _WAIT_SECONDS = 10.0
 _POLL_SECONDS = 0.05
 _THERE, _GONE = "there", "gone"
-
-
-def is_positions(columns: Collection[str]) -> bool:
-    """Whether a table with these columns is one of positions, of whatever connector and under whatever name."""
-    return {*_KEY, *_COLUMNS} <= set(columns)
 
 
 class Store:
@@ -73,7 +69,7 @@ class Store:
         """Makes the table where there is none."""
         # Of two rows of an owner the one with the higher number stays: an INSERT whose answer was lost may arrive late.
         given = ['"function_column.sequence_col" = "number"', *([self._properties] if self._properties else [])]
-        made = f"CREATE TABLE IF NOT EXISTS {self._table} ({_DEFINITIONS}) UNIQUE KEY ({', '.join(map(quoted, _KEY))})"
+        made = f"CREATE TABLE IF NOT EXISTS {self._table} ({_DEFINITIONS}) UNIQUE KEY ({', '.join(map(quoted, KEY))})"
         # One tablet: its versions are the order of all that is written.
         self._session.run(f"{made} DISTRIBUTED BY HASH (`connector`) BUCKETS 1 PROPERTIES ({', '.join(given)})")
 
@@ -161,9 +157,7 @@ class Store:
 
     def forget(self) -> None:
         """Removes what it knows of a connector that is deleted."""
-        database, table = map(literal, self._session.place.parts(self._name))
-        there = f"SELECT TABLE_NAME FROM information_schema.tables WHERE TABLE_SCHEMA = {database} AND TABLE_NAME = {table}"  # noqa: S608  # literals
-        if self._session.rows(there):
+        if table_of(self._session, self._name) is not None:
             self._session.run(f"DELETE FROM {self._table} WHERE `connector` = {literal(self._connector)}")  # noqa: S608  # quoted
 
     def close(self) -> None:
@@ -179,7 +173,7 @@ class Store:
         self._said = replace(self._said, number=self._said.number + 1)
         said = replace(said, number=self._said.number)
         values = ", ".join(literal(each) if isinstance(each, str) else str(each) for each in said.to_row())
-        columns = ", ".join(map(quoted, ("connector", *_COLUMNS)))
+        columns = ", ".join(map(quoted, ("connector", *COLUMNS)))
         self._session.run(f"INSERT INTO {self._table} ({columns}) VALUES ({literal(self._connector)}, {values})")  # noqa: S608  # quoted
         self._said = said
 
@@ -205,7 +199,7 @@ class Store:
             time.sleep(_POLL_SECONDS)
 
     def _rows(self) -> Sequence[Said]:
-        query = f"SELECT {', '.join(map(quoted, _COLUMNS))} FROM {self._table} WHERE `connector` = {literal(self._connector)}"  # noqa: S608  # quoted
+        query = f"SELECT {', '.join(map(quoted, COLUMNS))} FROM {self._table} WHERE `connector` = {literal(self._connector)}"  # noqa: S608  # quoted
         return [said_of(row) for row in self._session.rows(query)]
 
     def _tidy(self) -> None:

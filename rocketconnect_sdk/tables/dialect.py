@@ -1,7 +1,7 @@
 """What the author of a TableSink writes of the tables of a system."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -50,16 +50,17 @@ class Dialect(ABC, Generic[C, T]):
     It is pickled to where the records are, and one thread calls it. All methods raise SystemAway where the system does not answer
     or cannot do it now, and PermanentError where it refuses.
 
+    Attributes:
+        place: Where the tables are, for people.
+
     Class attributes:
+        positions: The columns that make a table one of positions, of whatever connector: records are never written to it.
         no_deletes: Why a record that deletes a row is a bad one, where each record is a new row.
     """
 
+    place: object
+    positions: ClassVar[Set[str]]
     no_deletes: ClassVar[str]
-
-    @property
-    @abstractmethod
-    def place(self) -> object:
-        """Where the tables are, for people."""
 
     @property
     @abstractmethod
@@ -73,10 +74,6 @@ class Dialect(ABC, Generic[C, T]):
     @abstractmethod
     def table(self, name: str) -> T | None:
         """A table with the columns of records; None: there is none that the user sees."""
-
-    @abstractmethod
-    def is_positions(self, table: T) -> bool:
-        """Whether a table is one of positions, of whatever connector and under whatever name: records are never written to it."""
 
     def problem(self, table: T) -> tuple[str, str] | None:
         """Why a table does not do, and what to do about it. By default any does."""

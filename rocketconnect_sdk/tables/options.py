@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rocketconnect_sdk.columns.declared import DOC, columns_problem
+from rocketconnect_sdk.columns.declared import columns_option
 from rocketconnect_sdk.evolution import POLICY, Policy
 from rocketconnect_sdk.options import Kind, Option
 
@@ -13,13 +13,9 @@ TABLE = Option(
 )
 TABLE_CREATE = Option("table.create", "A table that is not there is made of the columns of the first record.", Kind.BOOL, "false")
 EVOLUTION = replace(POLICY, default=Policy.FAIL.value)
-COLUMNS = Option(
-    "columns",
+COLUMNS = columns_option(
     "Makes rows of JSON objects that have no schema; fields that are no columns are left out. Without it they have the "
-    f"columns of the table. Values with a schema need no columns. {DOC}",
-    default="",
-    check=columns_problem,
-    fix=f"Write {DOC}",
+    "columns of the table. Values with a schema need no columns."
 )
 POSITIONS_TABLE = Option(
     "positions.table",

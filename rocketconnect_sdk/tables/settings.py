@@ -1,7 +1,7 @@
 """What a sink of tables writes: the settings that all of them have. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rocketconnect_sdk.columns.declared import given_columns
 from rocketconnect_sdk.evolution import POLICY, Policy
@@ -53,13 +53,5 @@ def settings_of(config: Config) -> TableSettings:
     found = TableSettings(config["table"], config["table.create"], Policy(config[POLICY.key]), given_columns(config["columns"]))
     if "insert.mode" not in config:
         return found
-    return TableSettings(
-        found.table,
-        found.create,
-        found.policy,
-        found.columns,
-        config["insert.mode"] == UPSERT,
-        tuple(config["pk.fields"]),
-        config["pk.mode"] == RECORD_KEY,
-        config["delete.enabled"],
-    )
+    upsert, by_key = config["insert.mode"] == UPSERT, config["pk.mode"] == RECORD_KEY
+    return replace(found, upsert=upsert, key=tuple(config["pk.fields"]), by_key=by_key, delete=config["delete.enabled"])

@@ -169,7 +169,7 @@ class _Staging:
         if table is None and not self._settings.create:
             msg = f"{dialect.place}: there is no table {name}. Make it, or set table.create=true"
             raise PermanentError(msg)
-        if table is not None and dialect.is_positions(table):
+        if table is not None and dialect.positions <= set(table.names):
             msg = f"{name} is a table of positions, which records are never written to"
             raise RecordError(msg)
         if table is not None and (problem := dialect.problem(table)):

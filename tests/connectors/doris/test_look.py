@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from connectors.doris.client import Client, State
-from connectors.doris.faults import Fault, refused
+from connectors.doris.faults import refused
 from connectors.doris.place import Login, Place, literal, quoted
 from connectors.doris.sink import DorisSink
 from connectors.doris.tables import model_of
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import Config, parse, read
 from rocketconnect_sdk.schema import Schema, Type, struct
+from rocketconnect_sdk.tables.faults import Fault
 from tests.connectors.doris.run import opened
 from tests.servers.doris import USER, Doris
 
