@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from connectors.clickhouse.faults import Fault, Refused, refused, understood
+from connectors.clickhouse.faults import refused
 from connectors.clickhouse.place import Place, Version
-from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.errors import ConnectorError, SystemAway
 from rocketconnect_sdk.http import Answer, HttpClient
+from rocketconnect_sdk.tables.faults import Fault, Refused, understood
 
 _DATA = "rc_data"
 _BOUNDARY = "rocketconnect-0f6b1c"
@@ -78,7 +79,7 @@ class Client:
             self._request(statement.encode(), {}, {})
         except Refused as error:
             if error.fault is not Fault.THERE:
-                raise understood(error, self.place, self._user) from error
+                raise self._understood(error) from error
 
     def insert(self, head: str, tail: str, structure: Sequence[tuple[str, str]], data: bytes, query_id: str) -> None:
         """Runs an INSERT ... SELECT from rows that go with it. Durable when it returns.
@@ -127,7 +128,10 @@ class Client:
         try:
             return self._request(body, parameters, headers)
         except Refused as error:
-            raise understood(error, self.place, self._user) from error
+            raise self._understood(error) from error
+
+    def _understood(self, error: Refused) -> ConnectorError:
+        return understood(error, self.place, self._user, f"Make it: CREATE DATABASE {self.place.database}; name another one")
 
     def _request(self, body: bytes, parameters: Mapping[str, str], headers: Mapping[str, str]) -> bytes:
         # What goes wrong late is in the status, too: the server answers when it has all of the answer.

@@ -1,29 +1,14 @@
 """What an error of a server means. Pure."""
 
 import re
-from enum import Enum
 
-from connectors.clickhouse.place import Place
-from rocketconnect_sdk.errors import ConnectorError, PermanentError, SystemAway
+from rocketconnect_sdk.tables.faults import Fault, Refused, in_short
 
 _CODE = re.compile(r"Code: (\d+)")
-_SHOWN = 500
 _GATEWAY = (502, 503, 504)
 _TOO_LONG = (400, 414)
 _PARTITIONS = "partitions for single INSERT block"
 """With the number of the error of a server that has too many parts, and yet nothing that time mends."""
-
-
-class Fault(Enum):
-    """What is wrong."""
-
-    AWAY = "does not answer"
-    BUSY = "cannot do it now"
-    DENIED = "does not let the user do it"
-    MISSING = "has no such database or table"
-    THERE = "has it already"
-    FENCED = "has refused an owner that was replaced"
-    OTHER = "has refused it"
 
 
 _CODES = {
@@ -37,22 +22,10 @@ _CODES = {
 }
 
 
-class Refused(Exception):
-    """What a server said instead of an answer, or that it said nothing.
-
-    Attributes:
-        fault: What that means.
-    """
-
-    def __init__(self, fault: Fault, said: str) -> None:
-        super().__init__(said)
-        self.fault = fault
-
-
 def refused(status: int, text: str) -> Refused:
     """The error of an answer with this status and text."""
     found = _CODE.search(text)
-    said = " ".join(text.split())[:_SHOWN] or f"the answer {status}"
+    said = in_short(text) or f"the answer {status}"
     if not text and status in _TOO_LONG:
         said += ": a statement of so many columns may be longer than its http_max_uri_size; raise that"
     if found is None:
@@ -63,20 +36,3 @@ def refused(status: int, text: str) -> Refused:
     # An old server takes a column that is there already for an illegal one.
     fault = Fault.THERE if found[1] == "44" and "already exists" in text else _CODES.get(int(found[1]), Fault.OTHER)
     return Refused(fault, said)
-
-
-def understood(error: Refused, place: Place, user: str) -> ConnectorError:
-    """The error that says what a task does about it."""
-    where = f"{place}: the server {error.fault.value}: {error}"
-    match error.fault:
-        case Fault.AWAY | Fault.BUSY:
-            return SystemAway(where)
-        case Fault.FENCED:
-            return PermanentError(f"{place}: a newer owner writes there now, so this one stops")
-        case Fault.DENIED:
-            return PermanentError(f"{where}. Correct user and password, or GRANT the user {user!r} what is missing").naming("user")
-        case Fault.MISSING:
-            fix = f"Make it: CREATE DATABASE {place.database}; name another one, or set table.create=true for tables"
-            return PermanentError(f"{where}. {fix}").naming("database")
-        case _:
-            return PermanentError(where)

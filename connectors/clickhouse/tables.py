@@ -6,28 +6,22 @@ from dataclasses import dataclass
 from connectors.clickhouse.client import Client
 from connectors.clickhouse.place import literal
 from connectors.clickhouse.types import Column, column_of
+from rocketconnect_sdk.tables import columns
 
 _COMPUTED = ("MATERIALIZED", "ALIAS", "EPHEMERAL")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(columns.Table[Column]):
     """A table.
 
     Attributes:
-        name: Its name, as it was asked for.
         engine: Its engine, without arguments.
-        columns: Those that rows are written into, in their order.
+        places: Its columns that say which record a row is, where they are not among the others.
     """
 
-    name: str
     engine: str
-    columns: Sequence[Column]
-
-    @property
-    def names(self) -> list[str]:
-        """Of the columns."""
-        return [each.name for each in self.columns]
+    places: Sequence[str] = ()
 
 
 def table_of(client: Client, name: str) -> Table | None:
@@ -38,9 +32,9 @@ def table_of(client: Client, name: str) -> Table | None:
         return None
     there = "name, type, default_kind, is_in_partition_key OR is_in_sorting_key"
     rows = client.rows(f"SELECT {there} FROM system.columns WHERE database = {database} AND table = {table}")  # noqa: S608  # literals
-    columns = [
+    found = [
         column_of(column, kind, has_default=bool(default), in_key=bool(in_key))
         for column, kind, default, in_key in rows
         if default not in _COMPUTED
     ]
-    return Table(name, engines[0][0], columns)
+    return Table(name, found, engines[0][0])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from connectors.clickhouse.place import Version
 from rocketconnect_sdk.schema import DIGITS, MOST_DIGITS, Schema, Type, Unit, decimal, timestamp
+from rocketconnect_sdk.tables import columns as tables
 
 _PLAIN = {
     "Bool": Type.BOOLEAN,
@@ -29,38 +30,38 @@ _BOOL: Version = (21, 12)
 _MOMENTS: Version = (20, 5)
 _DECIMAL256: Version = (21, 1)
 _WHOLES = ("Array(", "Map(", "Tuple(", "Nested(", "AggregateFunction(", "SimpleAggregateFunction(", "JSON", "Variant(", "Dynamic")
-NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a table.
+class Column(tables.Column):
+    """A column of a table; its kind is without Nullable and LowCardinality.
 
     Attributes:
-        name: Its name.
-        kind: Its type, as the server writes it, without Nullable and LowCardinality.
-        schema: What it stands for; it is optional where the column is Nullable.
-        has_default: It has a value of its own in rows that do not tell one.
-        in_key: It is part of the key by which rows are sorted or partitioned.
         few: It is LowCardinality.
     """
 
-    name: str
-    kind: str
-    schema: Schema
-    has_default: bool = False
-    in_key: bool = False
     few: bool = False
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it keeps its type: that of a key, or one that takes no null and becomes no other one."""
+        """That of a key, and one that takes no null and becomes no other one. See Column of the SDK."""
         return self.in_key or self._is_whole
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether a row need not tell it: it is null then, has its default, or is empty where its type takes no null."""
+        """It is null then, has its default, or is empty where its type takes no null. See Column of the SDK."""
         return self.schema.optional or self.has_default or self._is_whole
+
+    @property
+    def items(self) -> "Column | None":
+        """See Column of the SDK."""
+        inner = self.schema.items
+        return None if inner is None else Column("", items_kind(self.kind), inner)
+
+    def stands_for(self, field: Schema) -> bool:
+        """Whole numbers do for truth values, times of the day and nanoseconds. See Column of the SDK."""
+        is_counted = self.schema.type is Type.INT64 and field.type in (Type.TIME, Type.TIMESTAMP)
+        return is_counted or (self.schema.type is Type.UINT8 and field.type is Type.BOOLEAN)
 
     @property
     def _is_whole(self) -> bool:
@@ -152,6 +153,6 @@ def _column_type(schema: Schema, version: Version) -> str:
         case Type.TIMESTAMP if version >= _MOMENTS:
             # What a clock on a wall shows is what it shows in UTC: a server would show it in its own zone otherwise.
             return f"DateTime64({len(str(schema.unit.in_second)) - 1}, 'UTC')"
-        case Type.ARRAY if schema.items is not None and schema.items.type not in NESTED:
+        case Type.ARRAY if schema.items is not None and schema.items.type not in tables.NESTED:
             return f"Array({column_type(schema.items, version)})"
     return next((name for name, plain in _PLAIN.items() if plain is kind), "String")

@@ -8,10 +8,11 @@ from enum import Enum
 from typing import Any
 from urllib.parse import quote
 
-from connectors.doris.faults import Fault, Refused, refused, understood
+from connectors.doris.faults import refused
 from connectors.doris.place import Login, Place
 from rocketconnect_sdk import http
 from rocketconnect_sdk.errors import SystemAway
+from rocketconnect_sdk.tables.faults import Fault, Refused, understood
 
 DELETE_SIGN = "__DORIS_DELETE_SIGN__"
 """The hidden column of tables with unique keys: a row in which it is 1 deletes the one of its key."""

@@ -1,23 +1,8 @@
 """What an error of a frontend or a backend means. Pure."""
 
 import re
-from enum import Enum
 
-from rocketconnect_sdk.errors import ConnectorError, PermanentError, SystemAway
-
-_SHOWN = 500
-
-
-class Fault(Enum):
-    """What is wrong."""
-
-    AWAY = "does not answer"
-    BUSY = "cannot do it now"
-    DENIED = "does not let the user do it"
-    MISSING = "has no such database or table"
-    VALUES = "does not take these rows"
-    OTHER = "has refused it"
-
+from rocketconnect_sdk.tables.faults import Fault, Refused, in_short
 
 # The texts differ between versions, and there is no number beside them: so words that all have. The first that fits counts.
 _WORDS = (
@@ -40,18 +25,6 @@ _MISSING_NUMBERS = (1049, 1051, 1146)
 _GATEWAY = (502, 503, 504)
 
 
-class Refused(Exception):
-    """What was said instead of an answer, or that nothing was.
-
-    Attributes:
-        fault: What that means.
-    """
-
-    def __init__(self, fault: Fault, said: str) -> None:
-        super().__init__(" ".join(said.split())[:_SHOWN])
-        self.fault = fault
-
-
 def refused(text: str, *, status: int = 0, number: int = 0) -> Refused:
     """The error of an answer.
 
@@ -60,7 +33,7 @@ def refused(text: str, *, status: int = 0, number: int = 0) -> Refused:
         status: Of HTTP; 0: there is none.
         number: Of the protocol of MySQL; 0: there is none.
     """
-    said = text or f"the answer {status or number}"
+    said = in_short(text) or f"the answer {status or number}"
     if status in (401, 403) or number in _DENIED_NUMBERS:
         return Refused(Fault.DENIED, said)
     if number in _AWAY_NUMBERS or status in _GATEWAY:
@@ -69,17 +42,3 @@ def refused(text: str, *, status: int = 0, number: int = 0) -> Refused:
         return Refused(Fault.MISSING, said)
     found = next((fault for fault, words in _WORDS if re.search("|".join(words), said, re.IGNORECASE)), Fault.OTHER)
     return Refused(found, said)
-
-
-def understood(error: Refused, place: object, user: str) -> ConnectorError:
-    """The error that says what a task does about it."""
-    where = f"{place}: the server {error.fault.value}: {error}"
-    match error.fault:
-        case Fault.AWAY | Fault.BUSY:
-            return SystemAway(where)
-        case Fault.DENIED:
-            return PermanentError(f"{where}. Correct user and password, or GRANT the user {user!r} what is missing").naming("user")
-        case Fault.MISSING:
-            return PermanentError(f"{where}. Make it, or set table.create=true for tables").naming("database")
-        case _:
-            return PermanentError(where)

@@ -3,8 +3,9 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from connectors.doris.faults import Fault, Refused, refused, understood
+from connectors.doris.faults import refused
 from connectors.doris.place import Login, Place
+from rocketconnect_sdk.tables.faults import Fault, Refused, understood
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

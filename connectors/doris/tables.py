@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from connectors.doris.place import literal
 from connectors.doris.session import Session
 from connectors.doris.types import Column, column_of
+from rocketconnect_sdk.tables import columns
 
 UNIQUE = "UNIQUE"
 DUPLICATE = "DUPLICATE"
@@ -15,28 +16,14 @@ _NAME = re.compile(r"`((?:[^`]|``)*)`")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class Table(columns.Table[Column]):
     """A table.
 
     Attributes:
-        name: Its name, as it was asked for.
         model: What becomes of rows of one key: UNIQUE (the newest stays), DUPLICATE (all stay) or AGGREGATE.
-        columns: Those that rows are written into, in their order.
     """
 
-    name: str
     model: str
-    columns: Sequence[Column]
-
-    @property
-    def names(self) -> list[str]:
-        """Of the columns."""
-        return [each.name for each in self.columns]
-
-    @property
-    def key(self) -> list[str]:
-        """The columns of its key."""
-        return [each.name for each in self.columns if each.in_key]
 
 
 def table_of(session: Session, name: str) -> Table | None:
@@ -49,7 +36,7 @@ def table_of(session: Session, name: str) -> Table | None:
         return None
     ((_, statement, *_),) = session.rows(f"SHOW CREATE TABLE {session.place.table(name)}")
     model, key = model_of(statement)
-    columns = [
+    found = [
         column_of(
             column,
             kind,
@@ -61,7 +48,7 @@ def table_of(session: Session, name: str) -> Table | None:
         for column, kind, nullable, default, extra in rows
         if "GENERATED" not in (extra or "").upper()
     ]
-    return Table(name, model, columns)
+    return Table(name, found, model)
 
 
 def model_of(statement: str) -> tuple[str, Sequence[str]]:

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass, replace
 
 from rocketconnect_sdk.schema import DIGITS, Schema, Type, Unit, decimal, timestamp
+from rocketconnect_sdk.tables import columns
 
-NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
 LARGEINT = decimal(0, precision=DIGITS)
 _KEY_TEXT = 1024
 """Bytes of a text in a key of a table that is made: Doris takes no STRING there."""
@@ -46,29 +46,18 @@ _TEXT = ("char", "varchar")
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Column(columns.Column):
     """A column of a table.
 
     Attributes:
-        name: Its name.
-        kind: Its type, as the server writes it.
-        schema: What it stands for.
-        has_default: It has a value of its own in rows that do not tell one.
-        in_key: It is part of the key of the table.
-        default: That value, as the server writes it; None: there is none, or the server makes a number of its own for each row.
+        default: Its default, as the server writes it; None: there is none, or the server makes a number of its own for each row.
     """
 
-    name: str
-    kind: str
-    schema: Schema
-    has_default: bool = False
-    in_key: bool = False
     default: str | None = None
 
-    @property
-    def may_be_missing(self) -> bool:
-        """Whether a row need not tell it."""
-        return self.schema.optional or self.has_default
+    def stands_for(self, field: Schema) -> bool:
+        """JSON has what is nested, and text. See Column of the SDK."""
+        return self.schema.type is Type.JSON and field.type in (*columns.NESTED, Type.STRING)
 
     @property
     def width(self) -> int:

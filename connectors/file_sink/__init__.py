@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem, parse_columns
+from rocketconnect_sdk.columns.declared import columns_option, columns_problem, given_columns, no_rows_problem, parse_columns
 from rocketconnect_sdk.configuration.csv_options import WRITTEN_DELIMITER, delimiter_of
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
@@ -55,14 +55,10 @@ class FileSink(DataFrameSink):
             default="text",
             choices=("text", "csv", "jsonlines", *_TABLES),
         ),
-        Option(
-            "columns",
+        columns_option(
             "Makes rows of JSON objects that have no schema (csv, parquet, orc); fields that are no columns are left out, and an "
             "object that has none of the columns is a bad record. "
-            f"Values with a schema need no columns. {DOC}",
-            default="",
-            check=columns_problem,
-            fix=f"Write {DOC}",
+            "Values with a schema need no columns."
         ),
         replace(
             POLICY,

@@ -8,7 +8,7 @@ from connectors.hive.options import CHECK_SECONDS, METASTORE, metastore_of, tabl
 from connectors.objects.checks import folder_problems
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
 from connectors.objects.place import FOLDER, s3_or_folder_problem
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
+from rocketconnect_sdk.columns.declared import columns_option, given_columns, no_rows_problem
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.configuration.zones import zone_problem
 from rocketconnect_sdk.context import TaskContext
@@ -72,14 +72,9 @@ class HiveSink(RecordSink):
             check=zone_problem,
             fix="Give a name such as UTC or Europe/Berlin.",
         ),
-        Option(
-            "columns",
+        columns_option(
             "Makes rows of JSON objects that have no schema; fields that are no columns are left out. "
-            f"Values with a schema need no columns. {DOC}",
-            default="",
-            check=columns_problem,
-            fix=f"Write {DOC}",
-            example="id:int64,name",
+            "Values with a schema need no columns."
         ),
         replace(
             POLICY,

@@ -1,13 +1,12 @@
 """Topics into the tables of a database: PostgreSQL, MySQL, MariaDB, SQLite."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from connectors.jdbc import dialect_of
 from connectors.jdbc.options import CONNECTION, connection_problems, database_of
 from connectors.jdbc_sink.naming import ALLOWED, naming_problems
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, parse_columns
+from rocketconnect_sdk.columns.declared import columns_option, given_columns, parse_columns
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.configuration.patterns import compiled, patterns_problem
@@ -17,12 +16,12 @@ from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy, Guarantee
+from rocketconnect_sdk.tables import EVOLUTION, POSITIONS_TABLE
 
 if TYPE_CHECKING:
     from connectors.jdbc_sink.task import JdbcTask
     from connectors.jdbc_sink.verification import JdbcTables
 
-_POSITIONS = "rocketconnect_positions"
 _VALUE = "record_value"
 _KEY = "record_key"
 _NONE = "none"
@@ -78,14 +77,10 @@ class JdbcSink(DataFrameSink):
             Kind.BOOL,
             "false",
         ),
-        replace(POLICY, default=Policy.FAIL.value),
-        Option(
-            "columns",
+        EVOLUTION,
+        columns_option(
             "Makes rows of JSON objects that have no schema; fields that are no columns are left out, and an object that has "
-            f"none of the columns is a bad record. Values with a schema need no columns. {DOC}",
-            default="",
-            check=columns_problem,
-            fix=f"Write {DOC}",
+            "none of the columns is a bad record. Values with a schema need no columns."
         ),
         Option(
             "key.width",
@@ -96,7 +91,7 @@ class JdbcSink(DataFrameSink):
             minimum=1,
             maximum=768,
         ),
-        Option("positions.table", "The table that keeps the positions of the queues, beside the data.", default=_POSITIONS),
+        POSITIONS_TABLE,
         Option(
             "positions.delete",
             "When the connector is deleted, its rows of positions.table are, too. Who adopts its uid then begins where the "

@@ -8,16 +8,15 @@ import pyarrow.compute as pc
 
 from connectors.jdbc.dialect import Dialect, Table
 from connectors.jdbc.kept.checks import Check
-from rocketconnect_sdk.columns.arrow_types import readable
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.evolution.numbers import NUMBERS
-from rocketconnect_sdk.files.lines import to_json
 from rocketconnect_sdk.schema import DIGITS, LENGTH, MOST_DIGITS, Field, Schema, Type, Unit, decimal
+from rocketconnect_sdk.tables.columns import NESTED
+from rocketconnect_sdk.tables.values import nested_texts
 from rocketconnect_sdk.targets.fitted import keyed
 from rocketconnect_sdk.targets.rows import Rows
 
-_NESTED = (Type.STRUCT, Type.ARRAY, Type.MAP)
 _TIMES = (Type.TIME, Type.TIMESTAMP)
 _KEY_WIDTH = 191
 """Characters of a text in a key for which no width is given: InnoDB's oldest rows take so many of four bytes."""
@@ -81,7 +80,7 @@ def _met(column: Schema, field: Schema | None, dialect: Dialect, *, in_key: bool
     column = replace(column, optional=column.optional and not in_key)
     if field is None:
         return column
-    nested = field.type in _NESTED and column.type in (Type.JSON, Type.STRING)
+    nested = field.type in NESTED and column.type in (Type.JSON, Type.STRING)
     counted = field.type in _TIMES and field.unit is Unit.NANOSECONDS and column.type is Type.INT64
     if nested or counted:
         return replace(field, optional=column.optional)
@@ -234,9 +233,8 @@ def _untaken(column: pa.Array, width: int, dialect: Dialect) -> list[tuple[pa.Ar
 
 def _typed(values: pa.Array, schema: Schema) -> pa.Array:
     """Values of the type that Spark has for a schema, as a database takes them."""
-    if schema.type in _NESTED:
-        plain = readable(values).to_pylist(maps_as_pydicts="strict")
-        return pa.array([None if value is None else to_json(value).decode() for value in plain], pa.string())
+    if schema.type in NESTED:
+        return nested_texts(values)
     if schema.type is Type.TIME and schema.unit is not Unit.NANOSECONDS:
         ticks = pc.multiply(values, 1000) if schema.unit is Unit.MILLISECONDS else values
         return ticks.cast(pa.time64("us"))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, parse_columns
+from rocketconnect_sdk.columns.declared import columns_option, parse_columns
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.errors import Problem
@@ -19,15 +19,10 @@ FOR_EACH = f"With {TOPIC} each topic has a table, with the same options."
 INSERT = "insert"
 RECORD_KEY = "record_key"
 
-COLUMNS = Option(
-    "columns",
+COLUMNS = columns_option(
     "Makes rows of JSON objects that have no schema; fields that are no columns are left out, and an object that has "
     "none of the columns is a bad record. "
-    f"Values with a schema need no columns. {DOC}",
-    default="",
-    check=columns_problem,
-    fix=f"Write {DOC}",
-    example="id:int64,name",
+    "Values with a schema need no columns."
 )
 CHANGES = (
     Option(

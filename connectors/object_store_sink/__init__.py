@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from connectors.objects.checks import folder_problems
 from connectors.objects.options import SERVERS, login_of, login_problems, may_ask, name_of, place_of
 from connectors.objects.place import FOLDER, HDFS, url_problem
-from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns, no_rows_problem
+from rocketconnect_sdk.columns.declared import columns_option, given_columns, no_rows_problem
 from rocketconnect_sdk.configuration.csv_options import WRITTEN_DELIMITER, delimiter_of
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.configuration.zones import zone_problem
@@ -45,14 +45,9 @@ FORMS = (
         "Default: the first of them.",
         default="",
     ),
-    Option(
-        "columns",
+    columns_option(
         "Makes rows of JSON objects that have no schema (parquet, orc, csv); fields that are no columns are left out. "
-        f"Values with a schema need no columns. {DOC}",
-        default="",
-        check=columns_problem,
-        fix=f"Write {DOC}",
-        example="id:int64,name",
+        "Values with a schema need no columns."
     ),
     Option(
         "partition.path",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from connectors.objects.options import SERVERS, login_of, login_problems, may_ask, name_of, place_of
 from connectors.objects.place import FOLDER, HDFS, url_problem
-from rocketconnect_sdk.columns.declared import DOC, columns_problem
+from rocketconnect_sdk.columns.declared import DOC, columns_option
 from rocketconnect_sdk.configuration.csv_options import READ_DELIMITER
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -43,13 +43,7 @@ FORMS = (
     Option("follow", "Looks for new objects. Otherwise it ends when all that are there are read.", Kind.BOOL, "true"),
     Option("discover.interval", "How often to look for new objects.", Kind.DURATION, "30s", minimum=0.1),
     Option("key.field", "The column or field that becomes the key of the record.", default=""),
-    Option(
-        "columns",
-        f"Types of CSV columns; all of them, in order, when there is no header. {DOC}",
-        default="",
-        check=columns_problem,
-        fix=f"Write {DOC}",
-    ),
+    columns_option("Types of CSV columns; all of them, in order, when there is no header."),
     Option("csv.header", "The first line of each object names the columns.", Kind.BOOL, "true"),
     READ_DELIMITER,
 )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.schema import DIGITS, Schema, Type, Unit, decimal, struct, timestamp
 
 TYPES: Mapping[str, Schema] = {
@@ -151,6 +152,11 @@ def columns_problem(text: str) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def columns_option(doc: str) -> Option:
+    """The option `columns` with this beginning of its text."""
+    return Option("columns", f"{doc} {DOC}", default="", check=columns_problem, fix=f"Write {DOC}", example="id:int64,name")
 
 
 def no_rows_problem(target: str) -> Problem:

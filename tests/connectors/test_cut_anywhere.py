@@ -16,10 +16,10 @@ from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.targets.merging import Merge
-from tests.connectors.clickhouse_sink import run as clickhouse_runs
+from tests.connectors.clickhouse import run as clickhouse_runs
 from tests.connectors.cuts import COLUMNS, DEFAULTS, History, Row, deletion, histories, table, written
-from tests.connectors.doris_sink import run as doris_runs
-from tests.connectors.doris_sink.conftest import doris
+from tests.connectors.doris import run as doris_runs
+from tests.connectors.doris.conftest import doris
 from tests.connectors.jdbc_sink.conftest import Target, target
 from tests.connectors.lakes.changes import Frame
 from tests.servers.clickhouse import ClickHouse

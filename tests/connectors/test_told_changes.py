@@ -18,8 +18,8 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.schema import STRING, Schema, Type, struct
 from rocketconnect_sdk.spark.types import to_spark
-from tests.connectors.doris_sink.conftest import doris
-from tests.connectors.doris_sink.run import opened
+from tests.connectors.doris.conftest import doris
+from tests.connectors.doris.run import opened
 from tests.connectors.jdbc_sink.conftest import Target, target
 from tests.connectors.lakes.changes import Frame
 from tests.connectors.told import COLUMNS, KEY, Row, Story, stories

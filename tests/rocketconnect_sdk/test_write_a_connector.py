@@ -34,6 +34,7 @@ def written(folder: Path) -> set[str]:
                 "spool_source",
                 "lines_source",
                 "notes_sink",
+                "ledger_sink",
                 "journal_sink",
                 "freezing",
                 "parquet_tables",

@@ -1,0 +1,17 @@
+"""Runs of tasks of doris_sink."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from connectors.doris.sink import DorisSink
+from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.tables.task import TableTask
+from tests.connectors import runs
+
+Run = runs.Run[TableTask]
+
+
+def opened(options: Mapping[str, str], **of_task: Any) -> Run:
+    """A task; what else is given is its own: see runs.run_of."""
+    sink = DorisSink()
+    return runs.run_of(sink.open, parse(sink.options, options), **of_task)
