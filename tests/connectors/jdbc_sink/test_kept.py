@@ -77,7 +77,8 @@ MARIADB: Mapping[str, Case] = {
 SEEKDB: Mapping[str, Case] = {
     # seekdb has one character set.
     **{kind: case for kind, case in MARIADB.items() if "CHARACTER SET" not in kind},
-    "JSON": (JSON, ['{"a": 1.10}', "12345678901234567890"], ["0.12345678901234567890", '{"a": 1, "a": 1}']),
+    "TIMESTAMP(6) NULL": (MOMENT, [datetime(1970, 1, 1, tzinfo=UTC), datetime(2038, 1, 19, tzinfo=UTC)], []),
+    "json": (JSON, ['{"a": 1.10}', "12345678901234567890"], ["0.12345678901234567890", '{"a": 1, "a": 1}']),
 }
 SQLITE: Mapping[str, Case] = {
     "numeric(9,2)": (TEXT, ["7", "a", "1.50"], ["0.12345678901234567890", "12345678901234567890.12", "9223372036854775809"]),
