@@ -86,6 +86,7 @@ OPTIONS = (
         required=True,
         check=names_problem,
         fix=_NAMES_FIX,
+        example="shop",
     ),
     *(_of_target(each) for each in HttpSink.options if each.key in _OF_TARGETS or each.key.startswith(_KINDS)),
     Option(
@@ -96,12 +97,14 @@ OPTIONS = (
         required=True,
         check=names_problem,
         fix=_NAMES_FIX,
+        example="paid",
     ),
     Option(
         "rules.NAME.pattern",
         'The events that the rule is for, as a pattern of Amazon EventBridge in JSON: {"type": [{"prefix": "order."}]}. {} is for '
         "all.",
         required=True,
+        example='{"status": ["paid"]}',
     ),
     Option(
         "rules.NAME.targets",
@@ -110,6 +113,7 @@ OPTIONS = (
         required=True,
         check=names_problem,
         fix="Write names that `targets` has, separated by commas.",
+        example="shop",
     ),
     Option("rules.NAME.input", "What is sent in the place of the event, the same each time. Empty: the event.", default=""),
     Option(

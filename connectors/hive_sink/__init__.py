@@ -74,7 +74,8 @@ class HiveSink(RecordSink):
         ),
         columns_option(
             "Makes rows of JSON objects that have no schema; fields that are no columns are left out. "
-            "Values with a schema need no columns."
+            "Values with a schema need no columns.",
+            example="id:int64,name",
         ),
         replace(
             POLICY,

@@ -22,7 +22,8 @@ RECORD_KEY = "record_key"
 COLUMNS = columns_option(
     "Makes rows of JSON objects that have no schema; fields that are no columns are left out, and an object that has "
     "none of the columns is a bad record. "
-    "Values with a schema need no columns."
+    "Values with a schema need no columns.",
+    example="id:int64,name",
 )
 CHANGES = (
     Option(

@@ -47,7 +47,8 @@ FORMS = (
     ),
     columns_option(
         "Makes rows of JSON objects that have no schema (parquet, orc, csv); fields that are no columns are left out. "
-        "Values with a schema need no columns."
+        "Values with a schema need no columns.",
+        example="id:int64,name",
     ),
     Option(
         "partition.path",

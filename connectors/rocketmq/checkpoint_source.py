@@ -41,7 +41,7 @@ class RocketmqCheckpointSource(CursorSource):
         REQUEST_TIMEOUT,
         *CLUSTER_IDS,
         *TOPICS,
-        Option("groups", "The consumer groups, separated by commas.", Kind.LIST, "", aliases=("sync.gids",)),
+        Option("groups", "The consumer groups, separated by commas.", Kind.LIST, "", aliases=("sync.gids",), example="billing"),
         *(
             Option(
                 f"groups.{key}",

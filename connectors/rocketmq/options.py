@@ -38,7 +38,7 @@ def _of_servers(servers: Iterable[str]) -> Iterator[tuple[str, int]]:
     return filter(None, map(_address, servers))
 
 
-def cluster_options(side: str, prefix: str = "", which: str = "other") -> tuple[Option, ...]:
+def cluster_options(side: str, prefix: str = "", which: str = "the other") -> tuple[Option, ...]:
     """The options of a cluster, and of who we are there.
 
     Args:
@@ -49,7 +49,7 @@ def cluster_options(side: str, prefix: str = "", which: str = "other") -> tuple[
     return (
         Option(
             f"{prefix}name.servers",
-            f"The name servers of the {which} cluster, separated by commas; they name its brokers, which have to be reached, too.",
+            f"The name servers of {which} cluster, separated by commas; they name its brokers, which have to be reached, too.",
             Kind.LIST,
             required=True,
             aliases=(f"{side}.endpoint",),

@@ -15,6 +15,7 @@ Plugin = Mapping[str, Any]
 """A plugin as the API tells it: connector/v1 Plugin."""
 
 _CLASS = "connector.class"
+_NAME = ".NAME."
 _STEP = "step"
 _WHICH = "which"
 _TOPIC = "orders"
@@ -124,9 +125,14 @@ def _given(plugin: Plugin, prefix: str = "") -> Iterator[Setting]:
 
 
 def _settings(options: Iterable[Mapping[str, Any]], prefix: str) -> Iterator[Setting]:
+    values: dict[str, str] = {}
     for option in options:
         if option.get("required") or option.get("example"):
-            yield Setting(f"{prefix}{option['key']}", _value(option), " ".join(str(option.get("documentation", "")).split()))
+            # One that there is for each of some names, targets.NAME.url, stands once: for the name that is their example.
+            listed, each, key = option["key"].partition(_NAME)
+            key = f"{listed}.{values[listed]}.{key}" if each else listed
+            values[key] = _value(option)
+            yield Setting(f"{prefix}{key}", values[key], " ".join(str(option.get("documentation", "")).split()))
 
 
 def _value(option: Mapping[str, Any]) -> str:

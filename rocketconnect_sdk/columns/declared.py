@@ -154,9 +154,9 @@ def columns_problem(text: str) -> str | None:
     return None
 
 
-def columns_option(doc: str) -> Option:
-    """The option `columns` with this beginning of its text."""
-    return Option("columns", f"{doc} {DOC}", default="", check=columns_problem, fix=f"Write {DOC}", example="id:int64,name")
+def columns_option(doc: str, example: str = "") -> Option:
+    """The option `columns` with this beginning of its text; `example` as in Option."""
+    return Option("columns", f"{doc} {DOC}", default="", check=columns_problem, fix=f"Write {DOC}", example=example)
 
 
 def no_rows_problem(target: str) -> Problem:

@@ -207,9 +207,9 @@ def test_a_group_whose_cluster_is_lost_goes_on_in_the_other_one_at_what_it_has_n
         there.put_all(topic, _messages("A", queue), queue)
     copying = _direction(in_b, there, ("A", "B"), topic)
     read: list[bytes] = []
-    for number, queue in enumerate(there.client.queues(topic)):
+    for number, each in enumerate(there.client.queues(topic)):
         read += [message.body for message in there.read(topic)[number][: 100 * number]]
-        there.client.set_offset(group, queue, 100 * number)
+        there.client.set_offset(group, each, 100 * number)
     config = {
         "connector.class": "rocketmq_checkpoint_source",
         "name.servers": lost.name_server,
