@@ -1,5 +1,6 @@
 """Which requests records become by rules, and what goes wrong there."""
 
+import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any
@@ -10,6 +11,7 @@ from connectors.eventbridge.sink import EventBridgeSink
 from rocketconnect_sdk.configuration.connector_options import Checked, check_connector
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.record import SinkBatch
 from tests.connectors.eventbridge.driven import running
 from tests.connectors.http.receiver import Receiver, Sent, answers
 
@@ -47,6 +49,14 @@ def test_a_record_goes_to_the_targets_of_all_rules_that_match_it(receivers: list
         ("/crm", b'{"total":7}'),
     ]
     assert bodies(audit) == [{"total": 100.5}]
+
+
+def test_rules_travel_to_where_records_are(receivers: list[Receiver]) -> None:
+    given = {**options(receivers, {"crm": SMALL, "both": LARGE}), "targets.crm.headers": "X-N=${value.total}"}
+    with running(given) as run:
+        writer = pickle.loads(pickle.dumps(run.task.writer()))
+        staged = writer.stage(SinkBatch("orders/b/0", "orders", [{"total": 5}, {"total": 100}, {}], range(3)), "part")
+    assert [(each.record, each.target) for each in staged.operations] == [(0, "/crm"), (1, "/crm"), (1, "/audit"), (2, "")]
 
 
 def test_an_event_of_cloudevents_is_matched_by_its_attributes_and_its_data(receivers: list[Receiver]) -> None:
