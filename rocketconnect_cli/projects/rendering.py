@@ -11,6 +11,8 @@ from enum import StrEnum
 from importlib import resources
 from string import Template
 
+from rocketconnect_sdk.wording.counts import counted
+
 _NAME = re.compile(r"[a-z][a-z0-9]*([-_][a-z0-9]+)*")
 _LONGEST = 40
 _TESTS = "tests"
@@ -78,7 +80,7 @@ def name_problem(name: str) -> tuple[str, str] | None:
     if not _NAME.fullmatch(name):
         return "is not made of lower-case letters and digits, with single - or _ between them", "Give one such as weather-notes."
     if len(name) > _LONGEST:
-        return f"has {len(name)} characters, and at most {_LONGEST} are taken", "Give a shorter one."
+        return f"has {counted(len(name), 'character')}, and at most {_LONGEST} are taken", "Give a shorter one."
     package = name.replace("-", "_")
     if keyword.iskeyword(package) or keyword.issoftkeyword(package):
         return "is a word of Python's own, and no name for a package", f"Give another one, such as my-{name}."
