@@ -18,8 +18,8 @@ from tests import examples, free_ports
 from tests.run_folder import run_folder
 from tests.server_process import ServerFailed
 from tests.servers.mariadb import Mariadb, MariadbFailed
+from tests.servers.oceanbase.seekdb import Seekdb
 from tests.servers.postgres import Postgres, PostgresFailed
-from tests.servers.seekdb import Seekdb
 from tests.shared_rocketmq import FOLDER, QUIET, RocketMQ, shared
 
 _ACL = acl("root", "root-secret")

@@ -22,7 +22,7 @@ from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.spark.types import to_spark
 from tests.servers.mariadb import Mariadb
-from tests.servers.seekdb import Seekdb
+from tests.servers.oceanbase.seekdb import Seekdb
 
 QUEUE = "orders/broker-a/0"
 

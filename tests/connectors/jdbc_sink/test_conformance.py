@@ -11,7 +11,7 @@ from connectors.jdbc_sink import JdbcSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.schema import Schema, Type, struct
 from tests.servers.mariadb import Mariadb
-from tests.servers.seekdb import Seekdb
+from tests.servers.oceanbase.seekdb import Seekdb
 from tests.suites import slow_but
 
 pytestmark = [

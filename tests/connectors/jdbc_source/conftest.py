@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from tests.servers.mariadb import Mariadb
-from tests.servers.seekdb import Seekdb
+from tests.servers.oceanbase.seekdb import Seekdb
 
 
 @dataclass(slots=True)

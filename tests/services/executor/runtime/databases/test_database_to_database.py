@@ -15,8 +15,8 @@ from services.executor.contract.task import Kind
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.mysql_cdc_source.capturing import options
 from tests.servers.mariadb import PASSWORD, Mariadb
+from tests.servers.oceanbase.seekdb import Seekdb
 from tests.servers.postgres import Postgres, PostgresFailed
-from tests.servers.seekdb import Seekdb
 from tests.services.executor.runtime.conftest import Tasks
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from services.executor.contract.task import Kind
+from tests.servers.oceanbase.seekdb import Seekdb
 from tests.servers.search.real import OpenSearch
-from tests.servers.seekdb import Seekdb
 from tests.services.executor.runtime.conftest import Tasks
 
 if TYPE_CHECKING:
