@@ -116,15 +116,15 @@ def test_killed_at_any_step_it_sends_every_command_once_in_order(server: Redis, 
 
 def test_what_comes_while_nothing_is_polled_is_taken_from_the_server(server: Redis) -> None:
     client = server.client
-    client.config_set("client-output-buffer-limit", "replica 1mb 1mb 1")
+    client.config_set("client-output-buffer-limit", "replica 8mb 8mb 10")
     client.config_set("repl-backlog-size", "64kb")
     task = opened(config_of(server))
     done = until(task, has_keys)
-    for number in range(100):
+    for number in range(120):
         client.set("k", f"{number}:" + "x" * 100_000)
         task.keep_alive()
     assert task.remaining()
-    assert [each["args"][1].split(":")[0] for each in values(until(task, has(100)))] == [str(number) for number in range(100)]
+    assert [each["args"][1].split(":")[0] for each in values(until(task, has(120)))] == [str(number) for number in range(120)]
     task.close()
     with pytest.raises(PermanentError, match="no longer has the commands behind"):
         opened(config_of(server), after(done))
