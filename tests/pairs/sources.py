@@ -142,7 +142,7 @@ class Queries(Source):
 
     def __init__(self, database: jdbc.Database) -> None:
         self._database = database
-        self.kinds = {"mariadb": _MARIADB, "oceanbase": _OCEANBASE, "postgres": _POSTGRES, "sqlite": SQLITE}[database.kind]
+        self.kinds = {"mariadb": _MARIADB, "postgres": _POSTGRES, "sqlite": SQLITE}[database.kind]
         self.types = _types("") if database.kind == "postgres" else ()
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -166,12 +166,6 @@ class Queries(Source):
 
 
 _MARIADB = {**MARIADB, "TINYINT(1)": Kind("TINYINT(1)", st.integers(0, 1), bool)}
-_NOT_IN_OCEANBASE = ("VARCHAR(50) latin1", "VARCHAR(50) utf16", "DECIMAL(38,38)", "UUID", "INET4", "INET6")
-"""Of these seekdb lacks the two character sets and systems of reference alone; others of OceanBase have them."""
-_OCEANBASE = {
-    **{name: kind for name, kind in _MARIADB.items() if name not in _NOT_IN_OCEANBASE},
-    "POINT": MARIADB["POINT"]._replace(place="ST_GeomFromText(%s)"),
-}
 _POSTGRES = {
     name: kind._replace(select=SHOWN, told=lambda value: value) if name in ("money", "interval") or name.endswith("[]") else kind
     for name, kind in POSTGRES.items()
