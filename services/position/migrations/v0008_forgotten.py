@@ -5,8 +5,7 @@ from alembic import op
 
 revision = "0008"
 down_revision = "0007"
-release = "0.1.0"
-compatible_from = "0008"
+release = "0.2.0"
 
 
 def upgrade() -> None:

@@ -1,13 +1,11 @@
+import uuid
 from collections.abc import Iterator
-from itertools import count
 
 import pytest
 
 from rocketmq_remoting import Client
 from tests.connectors.rocketmq.clusters import Cluster
 from tests.shared_rocketmq import RocketMQ
-
-_NUMBERS = count(1)
 
 
 @pytest.fixture
@@ -20,4 +18,4 @@ def cluster(rocketmq: RocketMQ) -> Iterator[Cluster]:
 @pytest.fixture
 def topic() -> str:
     """The name of a topic that is not there."""
-    return f"replicated-{next(_NUMBERS)}"
+    return f"replicated-{uuid.uuid4().hex}"

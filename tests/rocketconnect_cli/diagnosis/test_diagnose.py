@@ -134,11 +134,11 @@ def silent() -> Iterator[str]:
 def test_it_ends_in_its_time_and_has_what_it_got_till_then(tmp_path: Path, data: Path) -> None:
     with silent() as url:
         began = time.monotonic()
-        code, _, _ = rc(url, "diagnose", str(tmp_path / "d.zip"), "--data", str(data), "--timeout", "1")
+        code, _, _ = rc(url, "diagnose", str(tmp_path / "d.zip"), "--data", str(data), "--timeout", "5")
         took = time.monotonic() - began
 
     assert code == 0
-    assert took < 30
+    assert took < 60
     summary = members(tmp_path / "d.zip")["summary.md"]
     assert "did not answer within" in summary
     assert "the time was over" in summary

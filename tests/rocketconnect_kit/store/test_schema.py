@@ -17,6 +17,8 @@ from rocketconnect_kit.store.schema import known
 MORE = 'op.add_column("position_tasks", sa.Column("more", sa.Integer, nullable=False, server_default="0"))'
 LESS = 'op.drop_column("position_tasks", "more")'
 REAL = Path(database.__file__).parents[2] / "services/position/migrations"
+FIRST = 7
+"""So many migrations 0.1.0 has."""
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
@@ -50,7 +52,7 @@ def release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> "Releases":
 
 
 class Releases:
-    """Versions of the position service: 0.1.0, and each later one with a migration more."""
+    """Versions of the position service: the first release, 0.1.0, and each later one with a migration more."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self._monkeypatch, self._folder = monkeypatch, folder
@@ -59,9 +61,9 @@ class Releases:
         """From now on the service has these migrations: of which release, compatible from where, what it does."""
         folder = self._folder / f"{len(later)} later"
         folder.mkdir(exist_ok=True)
-        for path in REAL.glob("v*.py"):
+        for path in sorted(REAL.glob("v*.py"))[:FIRST]:
             (folder / path.name).write_text(path.read_text())
-        for number, (release, compatible_from, does) in enumerate(later, 8):
+        for number, (release, compatible_from, does) in enumerate(later, FIRST + 1):
             (folder / f"v{number:04}_later.py").write_text(migration(number, release, compatible_from, does))
         self._monkeypatch.setattr(database, "_versions", lambda _service: folder)
 

@@ -1,4 +1,4 @@
-"""A server that speaks S3, with its objects in memory: moto's. It knows If-Match and If-None-Match."""
+"""A server that speaks S3, with its objects in memory: moto's (see s3_server). It knows If-Match and If-None-Match."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -90,7 +90,7 @@ def running(environment: Mapping[str, str] | None = None) -> Iterator[S3]:
         S3Failed: see there.
     """
     port = free_ports.choose()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    command = [sys.executable, "-m", "tests.servers.objects.s3_server", "-H", "127.0.0.1", "-p", str(port)]
     url = f"http://127.0.0.1:{port}"
 
     def failed(told: str) -> S3Failed:
