@@ -84,6 +84,8 @@ def test_columns_that_the_database_computes_get_no_value_and_are_told(target: Ta
 
 @EACH
 def test_a_view_that_takes_no_rows_is_told(target: Target) -> None:
+    if target.kind == "oceanbase":
+        pytest.skip("its catalogue says of no view whether it takes rows: the first write is refused")
     target.run("CREATE TABLE a (id INTEGER PRIMARY KEY)", 'CREATE VIEW "rows" AS SELECT count(*) AS id FROM a')
     (problem,) = look(target, insert_mode="insert")
     assert problem.reason == "is a view that takes no rows"
