@@ -19,8 +19,8 @@ from connectors.clickhouse.place import literal
 from connectors.clickhouse.tables import table_of
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.sink import QueuePosition
-from rocketconnect_sdk.tables.owners import Owner
 from rocketconnect_sdk.targets.claims import merged
+from rocketconnect_sdk.targets.owners import Owner
 
 COLUMNS = ("connector", "place", "position", "generation", "epoch")
 _DEFINITIONS = "connector String, place String, position String, generation UInt64, epoch UInt64, at DateTime DEFAULT now()"

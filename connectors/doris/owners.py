@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rocketconnect_sdk.sink import QueuePosition
-from rocketconnect_sdk.tables.owners import Owner
+from rocketconnect_sdk.targets.owners import Owner
 
 
 @dataclass(frozen=True, slots=True)

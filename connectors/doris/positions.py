@@ -20,8 +20,8 @@ from connectors.doris.session import Session
 from connectors.doris.tables import table_of
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, SystemAway
 from rocketconnect_sdk.sink import QueuePosition
-from rocketconnect_sdk.tables.owners import Owner
 from rocketconnect_sdk.targets.claims import merged
+from rocketconnect_sdk.targets.owners import Owner
 
 KEY = ("connector", "generation", "task", "epoch")
 COLUMNS = ("generation", "task", "epoch", "number", "settled", "positions", "pending", "outcome")

@@ -6,7 +6,7 @@ from logging import Logger
 from typing import TYPE_CHECKING
 
 from connectors.doris.place import Login, Place
-from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED
+from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, PK_MODE
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.errors import Problem
@@ -14,7 +14,7 @@ from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS, tls_of, tls_pro
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
 from rocketconnect_sdk.tables import COLUMNS, EVOLUTION, POSITIONS_TABLE, TABLE, TABLE_CREATE, Owner, TableSink, settings_of
-from rocketconnect_sdk.tables.settings import RECORD_KEY, UPSERT
+from rocketconnect_sdk.tables.settings import UPSERT
 from rocketconnect_sdk.targets.owned import Target
 
 if TYPE_CHECKING:
@@ -86,13 +86,7 @@ class DorisSink(TableSink):
             default=_INSERT,
             choices=(_INSERT, UPSERT),
         ),
-        Option(
-            "pk.mode",
-            "Where the key of a row is, with upsert. record_value: in the value. record_key: in the key of the record, a JSON "
-            "object or, where the key has one column, a plain value; a record without a value then deletes the row of its key.",
-            default="record_value",
-            choices=("record_value", RECORD_KEY),
-        ),
+        PK_MODE,
         Option(
             "pk.fields", "The columns of the key, with upsert, of tables that are made. Of others it is their own.", Kind.LIST, ""
         ),

@@ -75,6 +75,11 @@ class Table:
     key_checks: Mapping[str, Sequence["Check"]] = field(default_factory=dict)
 
 
+def execute(connection: Connection, statement: str) -> None:
+    """Runs a statement that changes something."""
+    connection.cursor().execute(statement)
+
+
 class Dialect(ABC):
     """A kind of database; stateless."""
 

@@ -8,7 +8,7 @@ from logging import Logger
 import pyarrow as pa
 
 from connectors.jdbc import Dialect, Fault
-from connectors.jdbc.dialect import Connection
+from connectors.jdbc.dialect import Connection, execute
 from connectors.jdbc.given import Given
 from connectors.jdbc_sink.shape import Shape
 from connectors.jdbc_sink.staged import Staged
@@ -169,8 +169,3 @@ def _keys(prepared: Prepared) -> tuple[Mapping[int, Hashable], Mapping[int, Hash
         return dict(zip(of, zip(*columns, strict=True), strict=bool(columns)))
 
     return keys(prepared.rows, prepared.changes.writes), keys(prepared.gone, prepared.changes.deletes)
-
-
-def execute(connection: Connection, statement: str) -> None:
-    """Runs a statement that changes something."""
-    connection.cursor().execute(statement)

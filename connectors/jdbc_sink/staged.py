@@ -6,7 +6,7 @@ from typing import Self
 import pyarrow as pa
 
 from connectors.jdbc import Dialect
-from connectors.jdbc.dialect import Connection
+from connectors.jdbc.dialect import Connection, execute
 from connectors.jdbc.given import Given
 
 
@@ -32,20 +32,20 @@ class Staged(Given):
         self._staged = staged
         self._columns: Sequence[str] = rows.column_names
         for statement in dialect.staging(table, staged, rows.column_names):
-            self._run(statement)
+            execute(self._connection, statement)
         dialect.insert(connection, staged, rows)
 
     def delete(self) -> None:
         """See Given."""
-        self._run(self._dialect.delete(self._table, self._key, self._staged))
+        execute(self._connection, self._dialect.delete(self._table, self._key, self._staged))
 
     def merge(self) -> None:
         """See Given."""
-        self._run(self._dialect.merge(self._table, self._columns, self._key, self._staged))
+        execute(self._connection, self._dialect.merge(self._table, self._columns, self._key, self._staged))
 
     def update(self) -> None:
         """See Given."""
-        self._run(self._dialect.update(self._table, self._columns, self._key, self._staged))
+        execute(self._connection, self._dialect.update(self._table, self._columns, self._key, self._staged))
 
     def missing(self) -> int:
         """See Given."""
@@ -56,12 +56,9 @@ class Staged(Given):
 
     def merge_missing(self) -> None:
         """See Given."""
-        self._run(self._dialect.delete(self._staged, self._key, self._table))
+        execute(self._connection, self._dialect.delete(self._staged, self._key, self._table))
         self.merge()
 
     def rename(self, now: Self) -> None:
         """See Given."""
-        self._run(self._dialect.rename(self._table, self._key, self._staged, now._staged))
-
-    def _run(self, statement: str) -> None:
-        self._connection.cursor().execute(statement)
+        execute(self._connection, self._dialect.rename(self._table, self._key, self._staged, now._staged))

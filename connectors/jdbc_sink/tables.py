@@ -5,9 +5,9 @@ from dataclasses import replace
 from logging import Logger
 
 from connectors.jdbc import Dialect, Place, Table
-from connectors.jdbc.dialect import Connection
+from connectors.jdbc.dialect import Connection, execute
 from connectors.jdbc_sink.look import INEXACT, key_problem
-from connectors.jdbc_sink.merging import Writing, execute
+from connectors.jdbc_sink.merging import Writing
 from connectors.jdbc_sink.shape import (
     Shape,
     checked,

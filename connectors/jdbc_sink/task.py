@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from connectors.jdbc import Dialect, Fault, Place
-from connectors.jdbc.dialect import Connection
+from connectors.jdbc.dialect import Connection, execute
 from connectors.jdbc_sink.faults import Refused, understood
 from connectors.jdbc_sink.look import privileges_of
-from connectors.jdbc_sink.merging import Merging, Prepared, Writing, execute
+from connectors.jdbc_sink.merging import Merging, Prepared, Writing
 from connectors.jdbc_sink.naming import by_table
 from connectors.jdbc_sink.shape import Shape, as_read, fitted
 from connectors.jdbc_sink.store import Store

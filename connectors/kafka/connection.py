@@ -12,8 +12,9 @@ from connectors.kafka.topics import WRITING_FIX, Topics
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.targets.owners import Owner
 from rocketconnect_sdk.writes import Connection, Operation, TransactionalConnection
-from rocketconnect_sdk.writes.notes import PLAN, Owner, generation_of, task_of
+from rocketconnect_sdk.writes.notes import PLAN, generation_of, note_of, task_of
 
 _PATIENCE_SECONDS = 1.0
 _ALONE = (
@@ -112,6 +113,7 @@ class ExactConnection(KafkaConnection, TransactionalConnection):
     def __init__(self, config: Config, context: TaskContext) -> None:
         super().__init__(config, context)
         self._owner = Owner(context.generation, context.task, context.epoch)
+        self._note = note_of(context.task)
         self._id = f"{config['transactional.id.prefix']}-{context.connector_uid}"
         self._positions = Positions(config, context.connector_uid)
 
@@ -128,17 +130,16 @@ class ExactConnection(KafkaConnection, TransactionalConnection):
 
     def transact(self, operations: Sequence[Operation], expected: Mapping[str, str | None], notes: Mapping[str, str]) -> bool:
         """See TransactionalConnection."""
-        own = self._owner.name
         try:
             if PLAN in notes:
-                return self._begins(expected, notes[own])
-            if self._producer is None and not self._begins(expected, expected[own] or ""):
+                return self._begins(expected, notes[self._note])
+            if self._producer is None and not self._begins(expected, expected[self._note] or ""):
                 return False
             if not self._are(expected):
                 return False
             if refused := self._without_topics(operations):
                 raise RecordRefused(refused, None)
-            if self._commits(operations, notes[own]):
+            if self._commits(operations, notes[self._note]):
                 if self._alone:
                     self._send_together()
                 return True
@@ -179,7 +180,7 @@ class ExactConnection(KafkaConnection, TransactionalConnection):
     def _fence_older(self) -> None:
         """Ends the tasks of older plans, as far as it has read of them, and their transactions."""
         for name, text in self._positions.texts.items():
-            if name not in (PLAN, self._owner.name) and generation_of(text) < self._owner.generation:
+            if name not in (PLAN, self._note) and generation_of(text) < self._owner.generation:
                 ended(self._begun(task_of(name)))
 
     def _begun(self, task: int) -> Client:
@@ -199,9 +200,7 @@ class ExactConnection(KafkaConnection, TransactionalConnection):
         """Whether a task of another plan has written meanwhile: of an older one before it was fenced, or of a newer one."""
         came = self._positions.read()
         texts = self._positions.texts
-        return any(
-            name in texts and name != self._owner.name and generation_of(texts[name]) != self._owner.generation for name in came
-        )
+        return any(name in texts and name != self._note and generation_of(texts[name]) != self._owner.generation for name in came)
 
     def _commits(self, operations: Sequence[Operation], text: str) -> bool:
         """Writes a transaction. False: messages that go together are refused, and it is not known which."""
@@ -214,12 +213,12 @@ class ExactConnection(KafkaConnection, TransactionalConnection):
                 sending.settle(whole=True)
                 if not sending.failed:
                     # Behind the others: what is behind it in its topic waits for this transaction.
-                    sending.note(self._positions.topic, text, self._positions.key(self._owner.name))
+                    sending.note(self._positions.topic, text, self._positions.key(self._note))
                 committed(producer)
             except AbortedError as error:
                 aborted = error
             else:
-                self._positions.keep({self._owner.name: text})
+                self._positions.keep({self._note: text})
                 return True
             asked(producer, producer.own.abort_transaction)
             # Behind messages that were refused the client does not always find its place again: "skipped sequence numbers".

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import closing
 
 from connectors.kafka.options import AWAY, CHECK_SECONDS, CLUSTER, REFUSED, cluster_problems
-from rocketconnect_sdk.configuration.patterns import pattern_problem
+from rocketconnect_sdk.configuration.patterns import pattern_option
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
@@ -25,13 +25,10 @@ class KafkaSource(PartitionSource):
     options = (
         *CLUSTER,
         Option("kafka.topics", "The topics that are read, separated by commas.", Kind.LIST, "", example="orders"),
-        Option(
+        pattern_option(
             "kafka.topics.pattern",
             "Topics that are read beside them: a regular expression that matches the whole name. New ones are found while it runs; "
             "those that begin with __ are Kafka's own, and are left out.",
-            default="",
-            check=lambda pattern: pattern_problem(pattern) if pattern else None,
-            fix="Write a regular expression such as orders-.*.",
         ),
         Option(
             "topic.template",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rocketconnect_sdk.columns.declared import columns_option, parse_columns
-from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
+from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, PK_MODE, RECORD_KEY, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
@@ -17,7 +17,6 @@ TOPIC = "${topic}"
 """Stands for the topic in the name of a table."""
 FOR_EACH = f"With {TOPIC} each topic has a table, with the same options."
 INSERT = "insert"
-RECORD_KEY = "record_key"
 
 COLUMNS = columns_option(
     "Makes rows of JSON objects that have no schema; fields that are no columns are left out, and an object that has "
@@ -33,13 +32,7 @@ CHANGES = (
         default=INSERT,
         choices=(INSERT, "upsert"),
     ),
-    Option(
-        "pk.mode",
-        "Where the key of a row is, with upsert. record_value: in the value. record_key: in the key of the record, a JSON "
-        "object or, where the key has one column, a plain value; a record without a value then deletes the row of its key.",
-        default="record_value",
-        choices=("record_value", RECORD_KEY),
-    ),
+    PK_MODE,
     Option(
         "pk.fields",
         "The columns of the key, with upsert. No two rows of the table have the same. Empty, with pk.mode=record_key: those that "

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from connectors.file_sink.columns import Columns
-from connectors.lakes.options import RECORD_KEY
 from connectors.lakes.partition_values import lost
 from connectors.lakes.task import LakeTask
+from rocketconnect_sdk.configuration.change_options import RECORD_KEY
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import Settled
 from rocketconnect_sdk.files.trouble import understood

@@ -10,8 +10,9 @@ from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, Respon
 from connectors.redis.client import ELSEWHERE, own_errors
 from connectors.redis.commands import NOTES, Command, StoredAs
 from rocketconnect_sdk.errors import RecordError, RecordRefused
+from rocketconnect_sdk.targets.owners import Owner
 from rocketconnect_sdk.writes import Connection, Operation, TransactionalConnection
-from rocketconnect_sdk.writes.notes import PLAN, Owner, names_of
+from rocketconnect_sdk.writes.notes import PLAN, names_of
 
 
 class RedisConnection(Connection):

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 
+from connectors.redis.again import read_again
 from connectors.redis.keys import PARTITION, KeysTask
 from connectors.redis.options import CHECK_SECONDS, IN_A_CLUSTER, SERVER, place_of
 from connectors.redis.servers.addresses import Address
 from connectors.redis.values import ENCODINGS, READS
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.converters import converter
-from rocketconnect_sdk.errors import PermanentError, Problem, RecordError
+from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.origins.origin import Origin
-from rocketconnect_sdk.partitions.decoding import rejected
 from rocketconnect_sdk.plugins.packages import NeedsPackages
 from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import Edge, Plan, Source, never
@@ -88,12 +87,7 @@ class RedisKeysSource(NeedsPackages, Source):
     def read_again(self, config: Config, partition: str, original: bytes) -> SourceBatch | None:
         """See Source."""
         del config
-        value: object
-        try:
-            value, _ = converter("json", {"schemas.enable": "false"}, is_key=False).decode(original)
-        except RecordError as error:
-            value = rejected(type(error).__name__, str(error), original)
-        return SourceBatch(partition, [value], [(0, 1)], size=len(original))
+        return read_again(partition, original, (0, 1))
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> KeysTask:
         """See Source."""

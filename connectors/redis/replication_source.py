@@ -5,16 +5,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from connectors.redis.again import read_again
 from connectors.redis.options import CHECK_SECONDS, SERVER, cluster_problems, place_of
 from connectors.redis.servers.addresses import Address
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.database_logs.source import heartbeat
-from rocketconnect_sdk.errors import Problem, RecordError
+from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
-from rocketconnect_sdk.partitions.decoding import rejected
 from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import Edge, Plan, Source
 
@@ -111,12 +110,7 @@ class RedisReplicationSource(Source):
     def read_again(self, config: Config, partition: str, original: bytes) -> SourceBatch | None:
         """See Source."""
         del config
-        value: object
-        try:
-            value, _ = converter("json", {"schemas.enable": "false"}, is_key=False).decode(original)
-        except RecordError as error:
-            value = rejected(type(error).__name__, str(error), original)
-        return SourceBatch(partition, [value], [(0, 0, 1, 1)], size=len(original))
+        return read_again(partition, original, (0, 0, 1, 1))
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ReplicationTask":
         """See Source."""

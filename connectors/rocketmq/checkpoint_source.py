@@ -7,7 +7,6 @@ from connectors.rocketmq.options import (
     AWAY,
     CHECK_SECONDS,
     CLUSTER_IDS,
-    PATTERN_FIX,
     REFUSED,
     TARGET,
     TOPICS,
@@ -16,15 +15,13 @@ from connectors.rocketmq.options import (
     names_problems,
     topic_problems,
 )
-from rocketconnect_sdk.configuration.patterns import pattern_problem
+from rocketconnect_sdk.configuration.patterns import pattern_option
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.cursors import DISCOVER_INTERVAL, Connection, CursorSource, Stream
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.options import REQUEST_TIMEOUT
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
-
-_PATTERNS = (("pattern", "Groups beside them, but for those of RocketMQ itself"), ("exclude", "Groups that are left out"))
 
 
 class RocketmqCheckpointSource(CursorSource):
@@ -42,16 +39,11 @@ class RocketmqCheckpointSource(CursorSource):
         *CLUSTER_IDS,
         *TOPICS,
         Option("groups", "The consumer groups, separated by commas.", Kind.LIST, "", aliases=("sync.gids",), example="billing"),
-        *(
-            Option(
-                f"groups.{key}",
-                f"{what}: a regular expression that matches the whole name.",
-                default="",
-                check=lambda pattern: pattern_problem(pattern) if pattern else None,
-                fix=PATTERN_FIX,
-            )
-            for key, what in _PATTERNS
+        pattern_option(
+            "groups.pattern",
+            "Groups beside them, but for those of RocketMQ itself: a regular expression that matches the whole name.",
         ),
+        pattern_option("groups.exclude", "Groups that are left out: a regular expression that matches the whole name."),
         Option(
             "offsets.sync",
             "Set the offsets of the groups here, forwards alone, and only while nobody is connected in their name. Without it the "

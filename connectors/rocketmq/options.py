@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from connectors.rocketmq.selection import topic_tags_problem
-from rocketconnect_sdk.configuration.patterns import pattern_problem
+from rocketconnect_sdk.configuration.patterns import pattern_option
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.options import tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option
@@ -114,24 +114,14 @@ CLUSTER_IDS = tuple(
 """The names of both clusters, by which loops are cut."""
 
 
-PATTERN_FIX = "Write a regular expression such as orders-.*."
 TOPICS = (
     Option("topics", "The topics that are read, separated by commas.", Kind.LIST, "", example="orders"),
-    Option(
+    pattern_option(
         "topics.pattern",
         "Topics that are read beside them: a regular expression that matches the whole name. New ones are found while it runs; "
         "those that RocketMQ keeps for itself and for groups (%RETRY%, %DLQ%, RMQ_SYS_) are left out.",
-        default="",
-        check=lambda pattern: pattern_problem(pattern) if pattern else None,
-        fix=PATTERN_FIX,
     ),
-    Option(
-        "topics.exclude",
-        "Topics that are left out of these: a regular expression that matches the whole name.",
-        default="",
-        check=lambda pattern: pattern_problem(pattern) if pattern else None,
-        fix=PATTERN_FIX,
-    ),
+    pattern_option("topics.exclude", "Topics that are left out of these: a regular expression that matches the whole name."),
     Option(
         "src.topictags",
         "Topics with tags of their own, as RocketMQ's replicator has them: orders,new || paid;payments,*.",

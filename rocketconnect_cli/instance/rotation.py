@@ -41,7 +41,6 @@ class Rotation:
         except FileNotFoundError:
             return False
         newest = _older(log, 0)
-        newest = _older(log, 0)
         with log.open("r+b") as written, newest.open("wb") as kept:
             length = os.fstat(written.fileno()).st_size
             whole = length - length % os.fstatvfs(written.fileno()).f_bsize

@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 
 from rocketconnect_sdk.configuration.java_patterns import as_python
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Option
 
 _REFERENCE = re.compile(r"\\(.)|\$([0-9]+)|\$\{(\w+)\}", re.DOTALL)
 _ALONE = re.compile(r"\$|\\")
@@ -39,6 +40,17 @@ def pattern_problem(pattern: str, flags: str = "") -> str | None:
     except (re.error, RecursionError, OverflowError) as error:
         return f"is no regular expression of Java that is known here: {error}"
     return None
+
+
+def pattern_option(key: str, doc: str) -> Option:
+    """The option of a regular expression that matches whole names; empty: there is none."""
+    return Option(
+        key,
+        doc,
+        default="",
+        check=lambda pattern: pattern_problem(pattern) if pattern else None,
+        fix="Write a regular expression such as orders-.*.",
+    )
 
 
 def patterns_problem(patterns: Iterable[str]) -> str | None:

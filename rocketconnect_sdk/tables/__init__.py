@@ -9,9 +9,9 @@ author. The task gives each table its part of a batch, and leaves out what is th
 """
 
 from rocketconnect_sdk.tables.options import COLUMNS, EVOLUTION, POSITIONS_TABLE, TABLE, TABLE_CREATE
-from rocketconnect_sdk.tables.owners import Owner
 from rocketconnect_sdk.tables.settings import TableSettings, settings_of
 from rocketconnect_sdk.tables.sink import CHECK_SECONDS, TableSink
+from rocketconnect_sdk.targets.owners import Owner
 
 __all__ = [
     "CHECK_SECONDS",

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rocketconnect_sdk.columns.declared import given_columns
+from rocketconnect_sdk.configuration.change_options import RECORD_KEY
 from rocketconnect_sdk.evolution import POLICY, Policy
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
 
-RECORD_KEY = "record_key"
 UPSERT = "upsert"
 _TOPIC = "${topic}"
 

@@ -14,8 +14,8 @@ from rocketconnect_sdk.evolution import Policy, policy_problems
 from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, Guarantee, RecordSink
-from rocketconnect_sdk.tables.owners import Owner
 from rocketconnect_sdk.tables.settings import settings_of
+from rocketconnect_sdk.targets.owners import Owner
 
 if TYPE_CHECKING:
     from rocketconnect_sdk.tables.dialect import Dialect

@@ -12,30 +12,11 @@ from dataclasses import dataclass, field
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition
 from rocketconnect_sdk.targets.claims import merged
+from rocketconnect_sdk.targets.owners import Owner
 
 PLAN = "plan"
 _OF_TASK = "task-"
 _REPLACED = "a newer owner writes there now, so this one stops"
-
-
-@dataclass(frozen=True, slots=True)
-class Owner:
-    """One run of one task.
-
-    Attributes:
-        generation: Of its plan.
-        task: The number of the task.
-        epoch: Of its assignment.
-    """
-
-    generation: int
-    task: int
-    epoch: int
-
-    @property
-    def name(self) -> str:
-        """Of its note."""
-        return note_of(self.task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +68,7 @@ def read_notes(texts: Mapping[str, str], owner: Owner) -> Held:
         PermanentError: somebody has replaced this owner.
     """
     plan = json.loads(texts[PLAN]) if PLAN in texts else {"generation": 0}
-    mine = json.loads(texts[owner.name]) if owner.name in texts else {"generation": 0, "epoch": 0}
+    mine = json.loads(texts[note_of(owner.task)]) if note_of(owner.task) in texts else {"generation": 0, "epoch": 0}
     if plan["generation"] > owner.generation or (mine["generation"], mine["epoch"]) > (owner.generation, owner.epoch):
         raise PermanentError(_REPLACED)
     found = [json.loads(text)["positions"] for name, text in texts.items() if name != PLAN]
@@ -97,7 +78,7 @@ def read_notes(texts: Mapping[str, str], owner: Owner) -> Held:
 
 def is_claimed(texts: Mapping[str, str], owner: Owner) -> bool:
     """Whether an owner has its task, by notes that do not say that somebody has replaced it."""
-    mine = json.loads(texts[owner.name]) if owner.name in texts else {}
+    mine = json.loads(texts[note_of(owner.task)]) if note_of(owner.task) in texts else {}
     return (mine.get("generation"), mine.get("epoch")) == (owner.generation, owner.epoch)
 
 
@@ -109,7 +90,7 @@ def claim(names: Sequence[str], held: Held, owner: Owner) -> dict[str, str]:
 def written(positions: Mapping[str, QueuePosition], owner: Owner) -> dict[str, str]:
     """The note of an owner who has written up to these positions."""
     form = {queue: position.to_json() for queue, position in sorted(positions.items())}
-    return {owner.name: json.dumps({"generation": owner.generation, "epoch": owner.epoch, "positions": form})}
+    return {note_of(owner.task): json.dumps({"generation": owner.generation, "epoch": owner.epoch, "positions": form})}
 
 
 def _plan(generation: int, tasks: int) -> str:

@@ -11,8 +11,8 @@ from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.plugins.packages import NeedsPackages
 from rocketconnect_sdk.sink import FlushPolicy, RecordSink
+from rocketconnect_sdk.targets.owners import Owner
 from rocketconnect_sdk.writes.connection import Connection
-from rocketconnect_sdk.writes.notes import Owner
 from rocketconnect_sdk.writes.operations import Addressing
 from rocketconnect_sdk.writes.task import WriteTask
 

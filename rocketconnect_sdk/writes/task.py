@@ -10,8 +10,9 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, Receipt, RecordSinkTask, SinkCommit, SinkWriter
 from rocketconnect_sdk.targets.commits import is_written
+from rocketconnect_sdk.targets.owners import Owner
 from rocketconnect_sdk.writes.connection import Connection, TransactionalConnection
-from rocketconnect_sdk.writes.notes import PLAN, Owner, claim, is_claimed, names_of, read_notes, written
+from rocketconnect_sdk.writes.notes import PLAN, claim, is_claimed, names_of, note_of, read_notes, written
 from rocketconnect_sdk.writes.operations import Addressing, Operation, read_operations, schemas_of
 
 _TRIES = 5
@@ -124,7 +125,7 @@ class WriteTask(RecordSinkTask):
         raise RetriableError(msg)
 
     def _keep(self, texts: Mapping[str, str], positions: Mapping[str, QueuePosition]) -> None:
-        self._notes = {name: texts[name] for name in (PLAN, self._owner.name)}
+        self._notes = {name: texts[name] for name in (PLAN, note_of(self._owner.task))}
         self._positions = dict(positions)
 
     def _transact(self, connection: Connection, receipts: Sequence[Receipt], commit: SinkCommit) -> None:

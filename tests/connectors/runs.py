@@ -1,6 +1,7 @@
 """Runs of tasks of record sinks, as the runtime drives them."""
 
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, Self, TypeVar
@@ -83,3 +84,22 @@ def run_of(
 ) -> Run[Task]:
     """A task that was just opened."""
     return Run(opens(config, {}, TaskContext("orders", uid, task, generation, epoch, log=LOG)), {}, epoch, task, uid)
+
+
+def write_at_once(runs: Sequence[Run[Task]]) -> None:
+    """Each of them writes five batches into the queue of its number, all at the same time: 25 records each."""
+    failed: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for until in range(5, 30, 5):
+                runs[number].write(until, f"orders/broker-a/{number}")
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(runs))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []

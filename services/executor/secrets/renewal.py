@@ -133,11 +133,13 @@ class Renewals:
     def _look(self) -> None:
         while True:
             time.sleep(self._seconds / 4)
-            # One for all: what several tasks begin with is asked for once.
-            finder = Finder(self._environment)
             now = time.monotonic()
             with self._lock:
                 due = [each for each in self._followed if each.due <= now]
+            if not due:
+                continue
+            # One for all: what several tasks begin with is asked for once.
+            finder = Finder(self._environment)
             for each in due:
                 options = each.begun.changed(finder)
                 each.due = time.monotonic() + self._seconds

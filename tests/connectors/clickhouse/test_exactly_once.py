@@ -23,7 +23,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.clickhouse.run import Run, opened
-from tests.connectors.runs import QUEUE, row
+from tests.connectors.runs import QUEUE, row, write_at_once
 from tests.servers.clickhouse import ClickHouse
 
 OTHER = "orders/broker-a/1"
@@ -195,21 +195,7 @@ def test_an_insert_that_does_not_end_makes_the_next_owner_wait(old_clickhouse: C
 
 def test_tasks_that_write_at_once_lose_nothing_of_each_other(clickhouse: ClickHouse, options: dict[str, str]) -> None:
     runs = [opened(options, task=number, epoch=number + 1).start() for number in range(3)]
-    failed: list[BaseException] = []
-
-    def work(number: int) -> None:
-        try:
-            for until in range(5, 30, 5):
-                runs[number].write(until, f"orders/broker-a/{number}")
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    write_at_once(runs)
     assert rows(clickhouse) == [each for number in range(3) for each in expected(25, number)]
     newest = opened(options, generation=2, epoch=9).start()
     assert newest.positions == {f"orders/broker-a/{number}": QueuePosition(25) for number in range(3)}

@@ -20,7 +20,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from tests.connectors.doris.run import Run, opened
 from tests.connectors.doris.stepper import Stepper, stepping
-from tests.connectors.runs import QUEUE, ROW, row
+from tests.connectors.runs import QUEUE, ROW, row, write_at_once
 from tests.servers.doris import Doris
 
 OTHER = "orders/broker-a/1"
@@ -389,21 +389,7 @@ def test_tasks_beside_each_other_leave_their_loads_alone(
 
 def test_tasks_that_write_at_once_lose_nothing_of_each_other(doris: Doris, options: dict[str, str]) -> None:
     runs = [opened(options, task=number, epoch=number + 1).start() for number in range(3)]
-    failed: list[BaseException] = []
-
-    def work(number: int) -> None:
-        try:
-            for until in range(5, 30, 5):
-                runs[number].write(until, f"orders/broker-a/{number}")
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    write_at_once(runs)
     assert rows(doris) == [each for number in range(3) for each in expected(25, number)]
     newest = opened(options, generation=2, epoch=9).start()
     assert newest.positions == {f"orders/broker-a/{number}": QueuePosition(25) for number in range(3)}

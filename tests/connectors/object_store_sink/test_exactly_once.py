@@ -1,6 +1,5 @@
 """Whoever is late, whatever is lost: each row is there once."""
 
-import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.object_store_sink.between import Between, between
 from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
 from tests.connectors.object_store_sink.run import opened, sink_of
-from tests.connectors.runs import QUEUE
+from tests.connectors.runs import QUEUE, write_at_once
 from tests.connectors.stores import Server, known, made_bucket
 from tests.servers.files.openssh import OpenSsh
 from tests.servers.objects.azure import Azure
@@ -200,21 +199,7 @@ def test_another_connector_takes_the_prefix_and_the_one_before_stops(target: Tar
 
 def test_tasks_that_write_at_once_lose_nothing_of_each_other(target: Target) -> None:
     runs = [opened(target.options, task=number, epoch=number + 1).start() for number in range(4)]
-    failed: list[BaseException] = []
-
-    def work(number: int) -> None:
-        try:
-            for until in range(5, 30, 5):
-                runs[number].write(until, f"orders/broker-a/{number}")
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failed == []
+    write_at_once(runs)
     assert target.rows() == [each for number in range(4) for each in expected(25, number)]
     newest = opened(target.options, generation=2, epoch=9).start()
     assert newest.positions == {f"orders/broker-a/{number}": QueuePosition(25) for number in range(4)}

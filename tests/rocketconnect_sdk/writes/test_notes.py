@@ -1,5 +1,6 @@
 from rocketconnect_sdk.sink import QueuePosition
-from rocketconnect_sdk.writes.notes import PLAN, Held, Owner, claim, generation_of, names_of, plan_of, task_of
+from rocketconnect_sdk.targets.owners import Owner
+from rocketconnect_sdk.writes.notes import PLAN, Held, claim, generation_of, names_of, plan_of, task_of
 
 
 def test_the_notes_of_tasks_alone_say_what_the_note_of_the_plan_would() -> None:

@@ -8,8 +8,8 @@ from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused,
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.targets.owners import Owner
 from rocketconnect_sdk.writes import Addressing, Connection, Op, Operation, Template, TransactionalConnection, WriteTask
-from rocketconnect_sdk.writes.notes import Owner
 from rocketconnect_sdk.writes.templates import Told
 
 QUEUE = "t/b/0"

@@ -1,4 +1,4 @@
-"""Who writes to a table. Pure."""
+"""Who writes to a target. Pure."""
 
 from typing import NamedTuple
 
