@@ -20,7 +20,7 @@ QUIET: Mapping[str, str] = {"timerFlushIntervalMs": "600000"}
 FOLDER = "rocketmq"
 """The name of its folder within that of a run."""
 _ROOT = Path(__file__).parents[1]
-_START_SECONDS = 120.0
+_START_SECONDS = 300.0
 _END_SECONDS = 20.0
 _POLL_SECONDS = 0.05
 _KEEPERS: list[subprocess.Popen[bytes]] = []

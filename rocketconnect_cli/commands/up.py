@@ -36,7 +36,7 @@ from rocketconnect_kit.settings import is_loopback
 from rocketconnect_kit.tethered import tethered
 
 NEEDED = ("grpc", "msgspec", "pyspark", "sqlalchemy", "starlette", "uvicorn")
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 """How long after the last start of a process everything has to answer."""
 MOST_FAILURES = 4
 """So often a process may end right after its start before it is given up."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from rocketconnect_kit.tethered import tethered
 
-START_SECONDS = 300.0
+START_SECONDS = 400.0
 STOP_SECONDS = 100.0
 
 

@@ -19,7 +19,7 @@ from tests.databases.side import DATABASE, Side
 
 SOURCE, SINK = "databases-source", "databases-sink"
 VICTIMS = ("native-host", "spark-driver", "spark-java", "executor", "broker", "mariadb", "postgres")
-_READY_SECONDS = 90.0
+_READY_SECONDS = 300.0
 
 
 class Arena:

@@ -21,7 +21,7 @@ from tests import free_ports
 
 VERSION = "3.0.9"
 FOLDER_VARIABLE = "ROCKETCONNECT_APICURIO"
-START_SECONDS = 120.0
+START_SECONDS = 300.0
 _NAME = "apicurio-registry-app"
 _SHA256 = "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43"
 

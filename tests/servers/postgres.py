@@ -15,7 +15,7 @@ import psycopg
 
 from tests import free_ports
 
-START_SECONDS = 60.0
+START_SECONDS = 300.0
 
 
 class PostgresFailed(Exception):

@@ -9,7 +9,7 @@ import pytest
 
 from connectors.doris import client, session
 
-_SECONDS = 30
+_SECONDS = 180.0
 _own = threading.local()
 
 

@@ -16,7 +16,7 @@ from rocketconnect_kit.tethered import tethered
 from tests.connectors.logs.copying import topic
 from tests.connectors.logs.following import Following
 
-_SECONDS = 120.0
+_SECONDS = 180.0
 
 
 class Rotating:

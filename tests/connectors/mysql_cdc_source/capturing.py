@@ -14,7 +14,7 @@ from rocketconnect_sdk.testing import at
 from tests.connectors.mysql_cdc_source.binlog.reading import Database, server_ids
 from tests.servers.mariadb import PASSWORD
 
-_SECONDS = 60.0
+_SECONDS = 180.0
 
 
 def options(database: Database, **more: str) -> dict[str, str]:

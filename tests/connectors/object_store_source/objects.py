@@ -18,7 +18,7 @@ from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import SourceTask
 from tests.connectors.stores import known
 
-_SECONDS = 60
+_SECONDS = 180.0
 LOG = logging.getLogger("objects")
 
 

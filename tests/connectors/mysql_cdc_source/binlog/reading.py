@@ -9,7 +9,7 @@ from connectors.mysql_cdc_source.binlog.server import Login, Position, end_of_lo
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream, Entry
 from tests.servers.mariadb import PASSWORD, Mariadb
 
-_SECONDS = 60.0
+_SECONDS = 180.0
 _numbers = count(1)
 server_ids = count(5_000)
 

@@ -134,9 +134,11 @@ def test_a_stream_follows_the_log_into_its_next_file(database: Database) -> None
     database.run("CREATE TABLE t (id INT)")
     start = database.end()
     database.run("INSERT INTO t VALUES (1)", "FLUSH BINARY LOGS", "INSERT INTO t VALUES (2)")
-    entries = database.entries(start)
+    end = database.end()
+    entries = database.entries(start, end)
     assert [row for _, _, after in _changes(entries) for row in after] == [(1,), (2,)]
-    assert entries[-1].position == database.end()
+    # The server notes by itself, some time later, that it needs the file before no more.
+    assert entries[-1].position[:2] >= end[:2]
     assert entries[-1].position.file > start.file
     assert any(isinstance(entry.event, Rotate) for entry in entries)
 

@@ -59,7 +59,9 @@ async def fresh(tmp_path: Path) -> AsyncIterator[FreshHosts]:
     await made.close()
     scratch.close()
     assert os.listdir(tmp_path) == []  # noqa: PTH208 - the folder is this test's own
-    assert [child for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE] == []
+    # This process takes orphans, also those of servers that other tests start.
+    children = (child for child in psutil.Process().children() if child.status() == psutil.STATUS_ZOMBIE)
+    assert [child for child in children if child.name().startswith(("python", "rocketconnect"))] == []
 
 
 @pytest.fixture

@@ -296,8 +296,7 @@ def test_a_planning_that_is_taken_away_is_ended(executor: Executor, plane: Plane
     plane.change("a", -1, revoked=True)
     plane.wait_for(lambda: plane.releases)
     assert not plane.releases[0].failed
-    time.sleep(0.5)
-    assert any(map(ended, before))
+    plane.wait_for(lambda: any(map(ended, before)))
 
 
 def test_the_executor_itself_never_loads_plugins_spark_or_arrow(executor: Executor, plane: Plane) -> None:
