@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
