@@ -15,8 +15,13 @@ from rocketconnect_sdk.transforms.processes import sql
 from rocketconnect_sdk.transforms.processes.sql import SqlProcess
 
 SORTED = "SELECT x, row_number() OVER (ORDER BY x DESC) AS n FROM records"
-TABLE = pa.table({"x": [f"{number * 7919 % 220_009:06d}" * 40 for number in range(220_009)]})
 FOR_EVER = "SELECT count(*) AS n FROM records AS a, records AS b, records AS c WHERE a.x < b.x AND b.x < c.x"
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    """More than the memory of a query."""
+    return pa.table({"x": [f"{number * 7919 % 220_009:06d}" * 40 for number in range(220_009)]})
 
 
 @pytest.fixture
@@ -33,7 +38,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     assert list(folder.rglob("*")) == []
 
 
-def test_a_query_spills_into_the_folder_for_temporary_files_and_leaves_nothing(scratch: Path) -> None:
+def test_a_query_spills_into_the_folder_for_temporary_files_and_leaves_nothing(scratch: Path, table: pa.Table) -> None:
     seen, over = [0], threading.Event()
 
     def look() -> None:
@@ -44,7 +49,7 @@ def test_a_query_spills_into_the_folder_for_temporary_files_and_leaves_nothing(s
     watching.start()
     process = SqlProcess(SORTED, 60)
     try:
-        assert process.run(TABLE)["n"].to_pylist() == list(range(1, len(TABLE) + 1))
+        assert process.run(table)["n"].to_pylist() == list(range(1, len(table) + 1))
     finally:
         over.set()
         watching.join()
@@ -58,14 +63,14 @@ def test_a_query_that_spills_more_than_the_operator_says_costs_its_records_and_i
     monkeypatch.setenv(SPILLS, "1m")
     process = SqlProcess(SORTED, 60)
     with pytest.raises(RecordError, match=r"failed to offload .* or raise the executor's --query-spill"):
-        process.run(TABLE)
+        process.run(table)
     process.close()
 
 
-def test_a_query_that_is_ended_leaves_nothing_behind(scratch: Path) -> None:
+def test_a_query_that_is_ended_leaves_nothing_behind(scratch: Path, table: pa.Table) -> None:
     process = SqlProcess(FOR_EVER, 0.5)
     with pytest.raises(RecordError, match="has not ended"):
-        process.run(TABLE.slice(0, 3000))
+        process.run(table.slice(0, 3000))
 
 
 def test_without_a_word_of_the_operator_a_query_has_a_limit() -> None:
