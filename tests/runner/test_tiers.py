@@ -45,14 +45,19 @@ def test_an_entry_whose_test_is_gone_is_named_when_all_are_collected(project: py
 
 def test_the_cheapest_case_stays_and_so_does_what_is_cheap_or_told_to_stay() -> None:
     seconds = {"a.py::t[1]": 2.0, "a.py::t[2]": 1.0, "a.py::t[3]": 0.2, "a.py::dear": 5.0, "a.py::kept": 9.0, "a.py::u": 3.0}
-    measured = {nodeid: Cost(spent, 0.0) for nodeid, spent in seconds.items()} | {"a.py::slow": Cost(50.0, 0.0, slow=True)}
+    measured = {nodeid: Cost(99.0, 0.0, alone=spent) for nodeid, spent in seconds.items()} | {
+        "a.py::slow": Cost(99.0, 0.0, slow=True, alone=50.0)
+    }
     assert costly.chosen(measured, frozenset({"a.py::kept"})) == {"a.py::t[1]": 2.0, "a.py::t[2]": 1.0, "a.py::dear": 5.0}
 
 
 def test_the_table_is_written_with_what_was_in_it_as_long_as_its_file_is_there(
     project: pytest.Pytester, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    measured = {"tests/test_a.py::test_costly[2]": Cost(4.5, 0.0), "tests/lakes/test_b.py::test_one": Cost(9.0, 0.0)}
+    measured = {
+        "tests/test_a.py::test_costly[2]": Cost(9.0, 0.0, alone=4.5),
+        "tests/lakes/test_b.py::test_one": Cost(9.0, 0.0, alone=9.0),
+    }
     Path("times.tsv").write_text(costs.written(measured))
     Path("tests/costly.tsv").write_text(COSTLY + "8.0\ttests/test_gone.py::test\n")
     assert costly.main(["times.tsv"], project.path) == 0

@@ -1,8 +1,8 @@
 """Which tests are slow for what they cost, beside those that say so themselves.
 
-`tests/tiers.toml` names files and folders whose tests are slow together, as what they need takes long to start, and tests that stay
-fast whatever they cost. `tests/costly.tsv` names the tests that cost too much, as `python -m tests.runner.spent.costly` chose them.
-An entry whose test is gone ends a run of all tests with its name.
+`tests/tiers.toml` names files, folders and classes whose tests are slow together, as what they need takes long to start, and tests that
+stay fast whatever they cost. `tests/costly.tsv` names the tests that cost too much, as `python -m tests.runner.spent.costly` chose
+them. An entry whose test is gone ends a run of all tests with its name.
 """
 
 import tomllib
@@ -25,7 +25,7 @@ class Tiers:
     fast: frozenset[str]
     """Tests that stay fast."""
     places: tuple[str, ...]
-    """Files and folders whose tests are slow."""
+    """Files, folders and classes whose tests are slow."""
     costly: Mapping[str, float]
     """Tests that are slow for what they cost, with their seconds."""
 
@@ -36,9 +36,8 @@ class Tiers:
     def unknown(self, nodeids: Iterable[str]) -> list[str]:
         """Entries that name none of these tests, which are all that there are."""
         there = set(nodeids)
-        files = {nodeid.partition("::")[0] for nodeid in there}
-        gone = [place for place in self.places if place not in files and not any(file.startswith(f"{place}/") for file in files)]
-        return sorted({*self.fast, *self.costly} - there) + gone
+        below = [place for place in self.places if not any(each.startswith((f"{place}::", f"{place}/")) for each in there)]
+        return sorted({*self.fast, *self.costly} - there) + below
 
     @cached_property
     def starts(self) -> tuple[str, ...]:

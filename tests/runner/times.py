@@ -52,17 +52,19 @@ class _Meter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        self._began, self._cost = time.monotonic(), _processor_seconds()
+        self._began, self._cost, self._alone = time.monotonic(), _processor_seconds(), 0.0
         return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, TestReport, TestReport]:
         report = yield
+        if call.when == "call":
+            self._alone = call.duration
         if call.when == "teardown":
             processor = _processor_seconds() - self._cost
             self._of_tests += processor
             slow = item.get_closest_marker("slow") is not None
-            cost = {"seconds": time.monotonic() - self._began, "processor": processor, "slow": slow}
+            cost = {"seconds": time.monotonic() - self._began, "processor": processor, "slow": slow, "alone": self._alone}
             report.user_properties.append((_PROPERTY, json.dumps(cost)))
         return report
 

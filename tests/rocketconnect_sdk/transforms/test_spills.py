@@ -58,7 +58,7 @@ def test_a_query_spills_into_the_folder_for_temporary_files_and_leaves_nothing(s
 
 
 def test_a_query_that_spills_more_than_the_operator_says_costs_its_records_and_is_told_how(
-    scratch: Path, monkeypatch: pytest.MonkeyPatch
+    scratch: Path, table: pa.Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(SPILLS, "1m")
     process = SqlProcess(SORTED, 60)

@@ -2,7 +2,8 @@
 
 `python -m tests.runner.spent.costly TIMES...` adds those of tables of `--times TIMES`: a fast test that took `MOST_SECONDS`, and of
 the cases of one test, where each takes `MOST_OF_A_CASE`, all but the cheapest. What is there stays, as long as its test is in the
-file that it names: who made a test cheaper takes its line out. Seconds are those on the clock, in a run with all workers.
+file that it names: who made a test cheaper takes its line out. Seconds are those on the clock, without fixtures, in a run with all
+workers.
 """
 
 import sys
@@ -23,7 +24,7 @@ def chosen(measured: Mapping[str, Cost], stays: frozenset[str]) -> dict[str, flo
     cases: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for nodeid, cost in measured.items():
         if not cost.slow:
-            cases[nodeid.partition("[")[0]].append((cost.seconds, nodeid))
+            cases[nodeid.partition("[")[0]].append((cost.alone, nodeid))
     found: dict[str, float] = {}
     for of_one in cases.values():
         (cheapest, nodeid), *others = sorted(of_one)

@@ -3,22 +3,26 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-_HEAD = "seconds\tprocessor seconds\ttest\ttier\n"
+_HEAD = "seconds\tprocessor seconds\ttest\ttier\tseconds without fixtures\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds on the clock, seconds of processor with those of ended children, and whether the test is marked `slow`."""
+    """Seconds on the clock, seconds of processor with those of ended children, and whether the test is marked `slow`.
+
+    `alone` is what of the seconds the test itself took: what it needs, and others may need, too, was there, or was made before.
+    """
 
     seconds: float
     processor: float
     slow: bool = False
+    alone: float = 0.0
 
 
 def written(costs: Mapping[str, Cost]) -> str:
     """The table of these tests, the longest first."""
     lines = [
-        f"{cost.seconds:.2f}\t{cost.processor:.2f}\t{nodeid}\t{'slow' if cost.slow else 'fast'}\n"
+        f"{cost.seconds:.2f}\t{cost.processor:.2f}\t{nodeid}\t{'slow' if cost.slow else 'fast'}\t{cost.alone:.2f}\n"
         for nodeid, cost in sorted(costs.items(), key=lambda item: (-item[1].seconds, item[0]))
     ]
     return _HEAD + "".join(lines)
@@ -30,4 +34,7 @@ def read(text: str) -> dict[str, Cost]:
         raise ValueError(f"no table of costs: its first line is not {_HEAD.strip()!r}")
     # A parameter in the name of a test may have any sign but these two; pytest escapes them.
     rows = [line.split("\t") for line in text.removeprefix(_HEAD).split("\n") if line]
-    return {nodeid: Cost(float(seconds), float(processor), tier == "slow") for seconds, processor, nodeid, tier in rows}
+    return {
+        nodeid: Cost(float(seconds), float(processor), tier == "slow", float(alone))
+        for seconds, processor, nodeid, tier, alone in rows
+    }

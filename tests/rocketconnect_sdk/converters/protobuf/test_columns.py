@@ -82,7 +82,7 @@ def of_several(leaf: Schema) -> tuple[Schema, st.SearchStrategy[list[dict[str, A
         "null_map": (Schema(Type.MAP, keys=key, items=maybe), st.dictionaries(keys, st.none() | values, max_size=3)),
         "named": (
             Schema(Type.MAP, keys=STRING, items=inner),
-            st.dictionaries(TEXT, st.just({"x": least(leaf), "y": []}), max_size=3),
+            st.dictionaries(TEXT, st.just({"x": LEAST[leaf], "y": []}), max_size=3),
         ),
         "deep": (
             Schema(Type.ARRAY, items=inner),
@@ -93,10 +93,16 @@ def of_several(leaf: Schema) -> tuple[Schema, st.SearchStrategy[list[dict[str, A
     return schema, st.lists(st.fixed_dictionaries({name: of for name, (_, of) in fields.items()}), min_size=1, max_size=4)
 
 
-@cache
-def least(leaf: Schema) -> Any:
-    """The least value: the first that is tried. To shrink and explain it takes seconds."""
-    return find(LEAVES[leaf], lambda _: True, settings=settings(phases=[Phase.generate], database=None))
+LEAST: dict[Schema, Any] = {}
+"""The least value of each kind."""
+# The first that is tried is the least one. To shrink and explain it takes seconds.
+_FIRST = settings(phases=[Phase.generate], database=None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _least() -> None:
+    """It takes a second, which a process that only reads this file need not pay."""
+    LEAST.update({leaf: find(values, lambda _: True, settings=_FIRST) for leaf, values in LEAVES.items()})
 
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=str)
