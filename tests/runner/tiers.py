@@ -1,8 +1,8 @@
 """Which tests are slow for what they cost, beside those that say so themselves.
 
-`tests/tiers.toml` names files, folders and classes whose tests are slow together, as what they need takes long to start, and tests that
-stay fast whatever they cost. `tests/costly.tsv` names the tests that cost too much, as `python -m tests.runner.spent.costly` chose
-them. An entry whose test is gone ends a run of all tests with its name.
+`tests/tiers.toml` names files, folders and classes whose tests are slow together, as what they need takes long to start, and tests
+that stay fast whatever they cost. `tests/costly.tsv` names the tests that cost too much, as `python -m tests.runner.spent.costly`
+chose them. An entry whose test is gone ends a run of all tests with its name.
 """
 
 import tomllib
