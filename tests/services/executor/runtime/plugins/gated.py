@@ -13,9 +13,14 @@ AWAY = Option("away", "The file; it is busy where that says so.", default="")
 
 
 def _look(path: str) -> None:
-    if path and Path(path).exists():
-        msg = f"{path} is there"
-        raise (RetriableError if Path(path).read_text() == "busy" else SystemAway)(msg, wait=0.1)
+    if not path:
+        return
+    try:
+        told = Path(path).read_text()
+    except FileNotFoundError:
+        return
+    msg = f"{path} is there"
+    raise (RetriableError if told == "busy" else SystemAway)(msg, wait=0.1)
 
 
 class Loud(Transform):
