@@ -101,11 +101,6 @@ class Access:
     context: ssl.SSLContext | None = None
 
 
-def _nobody() -> ssl.SSLContext:
-    """Who trusts nobody, for an address without TLS: to read whom the machine trusts takes a quarter of what a command takes."""
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
 class Api:
     """Speaks to one gateway. Not for several threads at once.
 
@@ -125,8 +120,9 @@ class Api:
         self._tell = tell
         given = access or Access()
         headers = {"Accept": "application/json", **({"Authorization": f"Bearer {given.token}"} if given.token else {})}
-        context = given.context or (_nobody() if self.url.lower().startswith("http://") else None)
-        verify = True if context is None else context
+        # To read whom the machine trusts takes 50 ms, a quarter of what a command takes: without TLS nobody is trusted.
+        others = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if self.url.lower().startswith("http://") else True
+        verify = given.context or others
         try:
             self._client = httpx.Client(base_url=self.url, timeout=TIMEOUT_SECONDS, headers=headers, verify=verify)
         except (httpx.InvalidURL, UnicodeError) as error:

@@ -15,6 +15,9 @@ from typing import ClassVar, Self
 from rocketconnect_kit.java.find import find_javac
 from rocketconnect_kit.tethered import tethered
 
+START_SECONDS = 300.0
+"""How long a server may take until it answers: for hangs alone."""
+
 
 class ServerFailed(Exception):
     """It is not installed, or does not start; the text says what to do, or has its log."""
@@ -26,7 +29,6 @@ class Server(ABC):
     Class attributes:
         title: For people.
         prefix: Begins the name of its folder.
-        start_seconds: How long it may take until it answers.
 
     Attributes:
         folder: For its data.
@@ -34,7 +36,6 @@ class Server(ABC):
 
     title: ClassVar[str]
     prefix: ClassVar[str]
-    start_seconds: ClassVar[float] = 60.0
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix=self.prefix))
@@ -64,7 +65,7 @@ class Server(ABC):
             self._process = subprocess.Popen(
                 self.command(), stdin=subprocess.DEVNULL, stdout=file, stderr=file, cwd=self.runs_in, start_new_session=True
             )
-        deadline = time.monotonic() + self.start_seconds
+        deadline = time.monotonic() + START_SECONDS
         while not self.answers():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 msg = f"{self.title} did not start:\n{log.read_text(errors='replace')[-5_000:]}"
@@ -104,7 +105,6 @@ class JavaServer(Server):
         source: A file of Java that it needs, of one class.
     """
 
-    start_seconds = 120.0
     source: ClassVar[Path]
 
     def java(self, class_path: str, flags: Sequence[str], words: Sequence[str]) -> Sequence[str]:

@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.server_process import START_SECONDS
+
 QUIET: Mapping[str, str] = {"timerFlushIntervalMs": "600000"}
 """A broker writes the wheel of delayed messages once a second, a fifth of what it costs while it is idle; no test sends any."""
 FOLDER = "rocketmq"
 """The name of its folder within that of a run."""
 _ROOT = Path(__file__).parents[1]
-_START_SECONDS = 300.0
 _END_SECONDS = 20.0
 _POLL_SECONDS = 0.05
 _KEEPERS: list[subprocess.Popen[bytes]] = []
@@ -89,7 +90,7 @@ def _have_it_kept(folder: Path) -> None:
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=_ROOT, start_new_session=True
         )
     _KEEPERS.append(keeper)
-    deadline = time.monotonic() + _START_SECONDS
+    deadline = time.monotonic() + START_SECONDS
     while not _told(folder).exists():
         if keeper.poll() is not None or time.monotonic() > deadline:
             keeper.kill()

@@ -26,6 +26,7 @@ from rocketconnect_cli.extras import advice
 from rocketconnect_cli.instance import choosing, topology, watching
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.rotation import MIB, Rotation
+from rocketconnect_cli.instance.running import START_SECONDS
 from rocketconnect_cli.instance.supervisor import Supervisor
 from rocketconnect_cli.output import Output, OutputOption, err
 from rocketconnect_kit.access.roles import Role
@@ -36,8 +37,6 @@ from rocketconnect_kit.settings import is_loopback
 from rocketconnect_kit.tethered import tethered
 
 NEEDED = ("grpc", "msgspec", "pyspark", "sqlalchemy", "starlette", "uvicorn")
-START_SECONDS = 300.0
-"""How long after the last start of a process everything has to answer."""
 MOST_FAILURES = 4
 """So often a process may end right after its start before it is given up."""
 LOG_TAIL_BYTES = 4000

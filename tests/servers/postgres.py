@@ -14,8 +14,7 @@ from pathlib import Path
 import psycopg
 
 from tests import free_ports
-
-START_SECONDS = 300.0
+from tests.server_process import START_SECONDS
 
 
 class PostgresFailed(Exception):

@@ -27,7 +27,6 @@ class Rabbitmq(Server):
 
     title = "RabbitMQ"
     prefix = "rocketconnect-rabbit-"
-    start_seconds = 120.0
 
     def __init__(self) -> None:
         super().__init__()

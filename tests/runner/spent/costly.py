@@ -1,8 +1,8 @@
 """Chooses the tests that are slow for what they cost: tests/costly.tsv.
 
 `python -m tests.runner.spent.costly TIMES...` adds those of tables of `--times TIMES`: a fast test that took `MOST_SECONDS`, and of
-the cases of one test, where each takes `MOST_OF_A_CASE`, all but the cheapest. What is there stays, as long as its test is in the
-file that it names: who made a test cheaper takes its line out. Seconds are those on the clock, without fixtures, in a run with all
+the cases of one test, where each takes `MOST_OF_A_CASE`, all but the cheapest. What is there stays while its file is there and not in
+`tests/tiers.toml`: who made a test cheaper takes its line out. Seconds are those on the clock, without fixtures, in a run with all
 workers.
 """
 
@@ -42,8 +42,11 @@ def main(argv: Sequence[str], root: Path = Path(__file__).parents[3]) -> int:
     found = dict(known.costly)
     for path in argv:
         found |= chosen(costs.read(Path(path).read_text(encoding="utf-8")), known.fast)
-    kept = {nodeid: seconds for nodeid, seconds in found.items() if (root / nodeid.partition("::")[0]).exists()}
-    kept = {nodeid: seconds for nodeid, seconds in kept.items() if not nodeid.startswith(known.starts)}
+    kept = {
+        nodeid: seconds
+        for nodeid, seconds in found.items()
+        if (root / nodeid.partition("::")[0]).exists() and not nodeid.startswith(known.starts)
+    }
     (root / tiers.COSTLY).write_text(tiers.written(kept), encoding="utf-8")
     sys.stdout.write(f"{tiers.COSTLY}: {len(kept)} tests, {sum(kept.values()):.0f} s one after the other\n")
     return 0

@@ -15,7 +15,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 from rocketconnect_kit.java.jars import JarSet, jars_of
 from rocketconnect_kit.tethered import tethered
 from tests import free_ports
-from tests.server_process import Server
+from tests.server_process import START_SECONDS, Server
 
 KAFKA_VERSION = "4.3.0"
 KAFKA = JarSet(
@@ -47,7 +47,6 @@ class Kafka(Server):
 
     title = "Kafka"
     prefix = "rocketconnect-kafka-"
-    start_seconds = 180.0
 
     def __init__(self, certificates: Path | None = None) -> None:
         super().__init__()
@@ -69,7 +68,7 @@ class Kafka(Server):
             cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
             user = f"SCRAM-SHA-256=[name=scram,password={PASSWORD}]"
             told = ["format", "-t", cluster, "-c", str(settings), "--add-scram", user]
-            subprocess.run([*java, "kafka.tools.StorageTool", *told], check=True, capture_output=True, timeout=self.start_seconds)
+            subprocess.run([*java, "kafka.tools.StorageTool", *told], check=True, capture_output=True, timeout=START_SECONDS)
         return tethered([*java, "kafka.Kafka", str(settings)])
 
     def _settings(self) -> dict[str, str]:

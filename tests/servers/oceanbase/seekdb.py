@@ -41,7 +41,6 @@ class Seekdb(Server):
 
     title = "seekdb"
     prefix = "rocketconnect-seekdb-"
-    start_seconds = 120.0
 
     def __init__(self) -> None:
         super().__init__()

@@ -41,7 +41,6 @@ class SearchServer(Server):
     """
 
     prefix = "rocketconnect-search-"
-    start_seconds = 240.0
     jars: ClassVar[JarSet]
     source: ClassVar[Path]
 

@@ -9,7 +9,7 @@ import httpx
 
 from rocketconnect_kit.java.jars import jars_of, listed
 from tests import free_ports
-from tests.server_process import JavaServer
+from tests.server_process import START_SECONDS, JavaServer
 
 _HERE = Path(__file__).parent
 VERSION = "8.11.4"
@@ -103,7 +103,7 @@ class Solr(JavaServer):
         return {each["id"]: each for each in kept}
 
     def _ask(self, path: str, asked: Mapping[str, str]) -> Any:
-        end = time.monotonic() + self.start_seconds
+        end = time.monotonic() + START_SECONDS
         while (answer := httpx.get(f"{self.url}/solr/{path}", params=asked, timeout=120)).status_code == _LOADING:
             assert time.monotonic() < end, answer.text
             time.sleep(0.1)
