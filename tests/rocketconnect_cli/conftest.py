@@ -5,12 +5,16 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import typer.main
 import typer.testing
+from typer.testing import Result
+
+from tests.spoken import answered
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,6 +23,16 @@ def _built_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(typer.testing, "_get_command", cache(typer.main.get_command))
         yield
+
+
+def run(url: str, *words: str) -> Result:
+    """What a command says that asks there."""
+    return answered(*words, "--url", url)
+
+
+def ago(**time: int) -> str:
+    """That time before now, as REST tells it."""
+    return (datetime.now(UTC) - timedelta(**time)).isoformat().replace("+00:00", "Z")
 
 
 @dataclass

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from rocketconnect_cli.backups import schema
 from rocketconnect_cli.backups.places import ORDER
-from rocketconnect_cli.commands.root import app
 from rocketconnect_kit.store import database
+from tests.spoken import answered
 
 SEALED = "v1:sealed-canary"
 WORKER = {
@@ -30,10 +30,7 @@ CONNECTORS = (
 
 def run(*words: str | Path) -> Result:
     """What a command answers; it asks nobody."""
-    result = CliRunner(env={"ROCKETCONNECT_DATA_DIR": "", "ROCKETCONNECT_STORE_URL": ""}).invoke(app, [str(word) for word in words])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return answered(*map(str, words), env={"ROCKETCONNECT_DATA_DIR": "", "ROCKETCONNECT_STORE_URL": ""})
 
 
 def fill(engine: sa.Engine, services: tuple[str, ...]) -> None:

@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from rocketconnect_cli.commands.root import app
+from tests.spoken import answered
 
 HELD = {
     "workerId": "w:1",
@@ -28,10 +28,7 @@ REFUSED = {
 
 def run(url: str, *words: str) -> Result:
     """What the command line does; a traceback of it ends the test."""
-    result = CliRunner().invoke(app, ["worker", *words, "--url", url])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return answered("worker", *words, "--url", url)
 
 
 def answer(*workers: dict[str, Any]) -> dict[str, Any]:

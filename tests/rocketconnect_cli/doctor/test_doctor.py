@@ -6,19 +6,16 @@ import socket
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
-from rocketconnect_cli.commands.root import app
 from rocketconnect_cli.doctor import checks
 from rocketconnect_cli.embedded.data_directory import DataDirectory
 from tests.rocketconnect_cli.conftest import RestFactory
+from tests.spoken import answered
 
 
 def run(*words: str) -> Result:
-    result = CliRunner().invoke(app, ["doctor", *words])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result
+    return answered("doctor", *words)
 
 
 def test_every_check_says_something_and_nothing_stays(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """Chooses the tests that are slow for what they cost: tests/costly.tsv.
 
 `python -m tests.runner.spent.costly TIMES...` adds those of tables of `--times TIMES`: a fast test that took `MOST_SECONDS`, and of
-the cases of one test, where each takes `MOST_OF_A_CASE`, all but the cheapest. What is there stays while its file is there and not in
-`tests/tiers.toml`: who made a test cheaper takes its line out. Seconds are those on the clock, without fixtures, in a run with all
-workers.
+the cases of one test, where each takes `MOST_OF_A_CASE`, all but the cheapest. What is there stays while its file is there and not
+in `tests/tiers.toml`: who made a test cheaper takes its line out.
+
+Seconds are those on the clock, without fixtures, in a run with all workers.
 """
 
 import sys
