@@ -16,7 +16,8 @@ from rocketconnect_sdk.options import Config, parse, read
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.tables.faults import Fault
 from tests.connectors.doris.run import opened
-from tests.servers.doris import USER, Doris
+from tests.servers.doris import Doris
+from tests.servers.doris.cluster import USER
 
 
 def look(options: dict[str, str]) -> list[Problem]:

@@ -207,13 +207,13 @@ def test_a_table_that_is_not_there_is_told(doris: Doris, options: dict[str, str]
 
 def test_properties_are_those_of_all_tables_that_are_made(doris: Doris, options: dict[str, str]) -> None:
     statements: list[str] = []
-    real = doris._run
+    real = doris.statement
 
     def seen(statement: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         statements.append(statement)
         return real(statement)
 
-    doris._run = seen  # type: ignore[method-assign]
+    doris.statement = seen  # type: ignore[method-assign]
     opened(options | {"table.properties": '"replication_num" = "1"'}).start().write(3)
     made = [each for each in statements if each.startswith("CREATE")]
     assert [each.rpartition(" PROPERTIES ")[2] for each in made] == [
