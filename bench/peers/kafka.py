@@ -18,7 +18,7 @@ from rocketconnect_kit.java import jars
 from rocketconnect_kit.java.find import find_java
 from rocketconnect_kit.tethered import tethered
 
-START_SECONDS = 90.0
+START_SECONDS = 300.0
 POLL_SECONDS = 0.1
 _G1 = ["-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35", "-Djava.awt.headless=true"]
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"

@@ -17,7 +17,7 @@ from rocketconnect_cli.embedded import ports
 from rocketconnect_kit.tethered import tethered
 from rocketconnect_sdk.permissions.spark_profiles import PROFILES
 
-START_SECONDS = 90.0
+START_SECONDS = 300.0
 POLL_SECONDS = 0.1
 _HOST = "127.0.0.1"
 
