@@ -34,7 +34,7 @@ from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.queue_names import parse
 from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.decoders import decoder
-from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part
 from services.executor.runtime.sink.duplicates import select
 from services.executor.runtime.sink.positions import merged
 from services.executor.runtime.sink.spark.batches import columns_of, spark_array
@@ -59,7 +59,7 @@ class RangeReader:
         self._schema = pa.schema([_arrow_field(field) for field in schema])
         self._value = from_spark_field(schema[VALUE]).schema if VALUE in schema.names else None
         rows_as = self._value if self._value is not None and self._value.type is Type.STRUCT else None
-        self._wanted = Wanted(
+        self._wanted = DecodeSettings(
             keys="key" in self._names,
             timestamps="timestamp" in self._names,
             headers="headers" in self._names,

@@ -27,7 +27,7 @@ _OF_SPARK = ("checkpointlocation",)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OffsetLimit:
     """Where the reading of a topic begins or ends.
 
     Attributes:
@@ -41,7 +41,7 @@ class Place:
     offsets: Mapping[str, int] | None = None
 
 
-def place(text: str) -> Place:
+def place(text: str) -> OffsetLimit:
     """The place that a text stands for.
 
     Raises:
@@ -49,19 +49,19 @@ def place(text: str) -> Place:
     """
     text = text.strip()
     if text in (FIRST, LAST):
-        return Place(end=text)
+        return OffsetLimit(end=text)
     if text.startswith("{"):
         offsets = json.loads(text)
         for queue, offset in offsets.items():
             if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
                 msg = f"has {offset!r} as the offset of {queue}, which is no whole number from 0 on"
                 raise ValueError(msg)
-        return Place(offsets=offsets)
+        return OffsetLimit(offsets=offsets)
     when = datetime.fromisoformat(text)
     if when.tzinfo is None:
         msg = "is a time without a zone"
         raise ValueError(msg)
-    return Place(time_ms=round(when.timestamp() * 1000))
+    return OffsetLimit(time_ms=round(when.timestamp() * 1000))
 
 
 def _place_problem(text: str) -> str | None:

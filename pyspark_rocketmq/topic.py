@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 
-from pyspark_rocketmq.settings import FIRST, Place, Settings
+from pyspark_rocketmq.settings import FIRST, OffsetLimit, Settings
 from rocketconnect_sdk.columns.rows import is_packed
 from rocketconnect_sdk.configuration.nearest import did_you_mean, nearest
 from rocketconnect_sdk.errors import PermanentError, RecordError
@@ -48,7 +48,7 @@ def ends(topics: RocketMQTopics, queues: Sequence[str]) -> Mapping[str, tuple[in
     return {queue: topics.ends(queue) for queue in queues}
 
 
-def offsets(topics: RocketMQTopics, there: Mapping[str, tuple[int, int]], place: Place) -> dict[str, int]:
+def offsets(topics: RocketMQTopics, there: Mapping[str, tuple[int, int]], place: OffsetLimit) -> dict[str, int]:
     """By queue the offset of a place in a topic; a queue that JSON does not name is left out.
 
     Args:

@@ -153,7 +153,7 @@ class Client:
             retry: try again after an unknown outcome as well; the messages may then be stored twice.
 
         Raises:
-            Refused: the last refusal, when the timeout has come; nothing is stored.
+            RequestRejected: the last refusal, when the timeout has come; nothing is stored.
             OutcomeUnknown: the messages may or may not be stored.
             MessageTooLarge, InvalidMessage, TopicNotFound, NoPermission: nothing is stored.
         """
@@ -173,7 +173,7 @@ class Client:
         """Write a batch and return its future receipt, for sends to many queues at once; nothing is tried again.
 
         Raises:
-            Refused: it could not be written; nothing is stored. All else is raised by the receipt's `result()`.
+            RequestRejected: it could not be written; nothing is stored. All else is raised by the receipt's `result()`.
         """
         batch = messages if isinstance(messages, EncodedBatch) else encode_messages(messages)
         timeout = self._timeout if timeout is None else timeout

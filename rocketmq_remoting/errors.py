@@ -1,7 +1,7 @@
 """The errors of the client, grouped by what the caller should do.
 
 * `RetriableError`: trying again can work.
-    * `Refused`: the request had no effect; sending it again can't double anything.
+    * `RequestRejected`: the request had no effect; sending it again can't double anything.
     * `OutcomeUnknown`: the request may or may not have taken effect. A send that ends so may be in the queue: the
       caller must look (read the queue) or accept a duplicate before it sends again.
 * `PermanentError`: trying again without a change fails again; the message says what to change.
@@ -31,23 +31,23 @@ class RetriableError(RocketMQError):
     """Trying again, after a pause, can work."""
 
 
-class Refused(RetriableError):
+class RequestRejected(RetriableError):
     """The request had no effect."""
 
 
-class NotSent(Refused):
+class NotSent(RequestRejected):
     """The request never left completely: no connection, or its connection broke before the last byte."""
 
 
-class DeadlinePassed(Refused):
+class DeadlinePassed(RequestRejected):
     """The time `not_after` had passed when the request was about to be written, so it was not written."""
 
 
-class NameServersUnavailable(Refused):
+class NameServersUnavailable(RequestRejected):
     """No name server answered."""
 
 
-class BrokerBusy(Refused):
+class BrokerBusy(RequestRejected):
     """The broker refused the request for now: flow control, full disk, shutting down, no longer the master."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.connections.clock import boot_seconds
-from rocketmq_remoting.errors import InvalidRequest, OutcomeUnknown, Refused
+from rocketmq_remoting.errors import InvalidRequest, OutcomeUnknown, RequestRejected
 from rocketmq_remoting.protocol.codes import ResponseCode
 from rocketmq_remoting.protocol.properties import UniqueKeys, message_properties
 from rocketmq_remoting.protocol.requests import read_receipt, send_batch_request, send_request
@@ -51,7 +51,7 @@ class Sender:
         """Write a request once and return its future receipt.
 
         Raises:
-            Refused: it was not written.
+            RequestRejected: it was not written.
         """
 
         def read(frame: Frame) -> SendReceipt:
@@ -84,8 +84,8 @@ class Sender:
         while True:
             try:
                 return self.submit(queue, request, count, deadline - boot_seconds(), not_after).result()
-            except (Refused, OutcomeUnknown) as error:
-                may_retry = retry or isinstance(error, Refused)
+            except (RequestRejected, OutcomeUnknown) as error:
+                may_retry = retry or isinstance(error, RequestRejected)
                 wait = pause * random.uniform(0.5, 1.0)  # noqa: S311 (spreads the retries of many clients)
                 if not may_retry or boot_seconds() + wait >= last_start:
                     raise

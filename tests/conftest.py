@@ -20,7 +20,7 @@ from tests.server_process import ServerFailed
 from tests.servers.mariadb import Mariadb, MariadbFailed
 from tests.servers.oceanbase.seekdb import Seekdb
 from tests.servers.postgres import Postgres, PostgresFailed
-from tests.shared_rocketmq import FOLDER, QUIET, RocketMQ, shared
+from tests.shared_rocketmq import FOLDER, RocketMQ, shared
 
 _ACL = acl("root", "root-secret")
 
@@ -69,8 +69,7 @@ def rocketmq_factory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rocke
 
         def start(broker_settings: Mapping[str, str], system_properties: Mapping[str, str] | None = None) -> EmbeddedRocketMQ:
             folder = tmp_path_factory.mktemp("rocketmq")
-            told = {**QUIET, **broker_settings}
-            server = EmbeddedRocketMQ(folder, broker_settings=told, system_properties=system_properties)
+            server = EmbeddedRocketMQ(folder, broker_settings=broker_settings, system_properties=system_properties)
             running.enter_context(_running(server))
             return server
 

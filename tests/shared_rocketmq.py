@@ -10,15 +10,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from tests.server_process import START_SECONDS
 
-QUIET: Mapping[str, str] = {"timerFlushIntervalMs": "600000"}
-"""A broker writes the wheel of delayed messages once a second, a fifth of what it costs while it is idle; no test sends any."""
 FOLDER = "rocketmq"
 """The name of its folder within that of a run."""
 _ROOT = Path(__file__).parents[1]
@@ -103,7 +101,7 @@ def _keep(folder: Path) -> None:
     from rocketconnect_cli.embedded import EmbeddedRocketMQ
 
     with tempfile.TemporaryDirectory(prefix="rocketconnect-rocketmq-") as data, (folder / "users").open("w") as users:
-        server = EmbeddedRocketMQ(Path(data), broker_settings=QUIET)
+        server = EmbeddedRocketMQ(Path(data))
         server.start()
         told = {"name_server": server.name_server, "broker": server.broker, "jars": str(server.jars)}
         unfinished = folder / "telling"

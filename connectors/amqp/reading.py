@@ -15,7 +15,7 @@ from rocketconnect_sdk.queues.brokers import broker_problems
 from rocketconnect_sdk.queues.values import VALUES
 
 if TYPE_CHECKING:
-    from connectors.amqp.subscription import Wanted
+    from connectors.amqp.subscription import SubscriptionSettings
 
 SELECTOR = Option(
     "selector",
@@ -99,14 +99,14 @@ class MessageSource(QueueSource):
         finally:
             client.end()
 
-    def wanted(self, config: Config, most_bytes: int, prefetch: int) -> "Wanted":
+    def wanted(self, config: Config, most_bytes: int, prefetch: int) -> "SubscriptionSettings":
         """What is read."""
         from connectors.amqp.messages import Shape
-        from connectors.amqp.subscription import Wanted
+        from connectors.amqp.subscription import SubscriptionSettings
 
         form = config["value.format"]
         shape = Shape(self.dialect, VALUES[form], form, config["key"], most_bytes)
-        return Wanted(
+        return SubscriptionSettings(
             config[self.names],
             config[self.kind],
             config["selector"],

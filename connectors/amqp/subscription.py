@@ -26,7 +26,7 @@ _SECTIONS_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SubscriptionSettings:
     """What is read.
 
     Attributes:
@@ -67,7 +67,7 @@ class _Coming:
 class AmqpSubscription(Subscription):
     """A link of each address, in one session."""
 
-    def __init__(self, config: Config, share: Share, wanted: Wanted) -> None:
+    def __init__(self, config: Config, share: Share, wanted: SubscriptionSettings) -> None:
         self._wanted = wanted
         self._share = share
         self._held: deque[Received] = deque()
@@ -188,14 +188,14 @@ class AmqpSubscription(Subscription):
             self._held.append(received(tag, self._names[link.name], encoded, coming.length, digest, self._wanted.shape))
 
 
-def client_id(share: Share, wanted: Wanted) -> str:
+def client_id(share: Share, wanted: SubscriptionSettings) -> str:
     """The container id. Of a durable subscription it is a part of its name; else no other connection may have it."""
     if wanted.kind == TOPIC and not wanted.is_shared and not share.passing:
         return share.identity
     return f"{share.identity}-{uuid4().hex[:8]}"
 
 
-def new_link(client: Client, share: Share, wanted: Wanted, address: str) -> Any:
+def new_link(client: Client, share: Share, wanted: SubscriptionSettings, address: str) -> Any:
     """A link on which messages of an address come; it is not attached yet."""
     is_durable = wanted.kind == TOPIC and not share.passing
     group = share.identity.rpartition("-")[0]
@@ -215,7 +215,7 @@ def new_link(client: Client, share: Share, wanted: Wanted, address: str) -> Any:
     return link
 
 
-def unsubscribe(client: Client, share: Share, wanted: Wanted, address: str) -> None:
+def unsubscribe(client: Client, share: Share, wanted: SubscriptionSettings, address: str) -> None:
     """Removes a durable subscription. Idempotent: there may be none."""
     link = new_link(client, share, wanted, address)
     client.attach(link, f"{TOPIC} {address!r}")

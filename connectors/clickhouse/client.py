@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from connectors.clickhouse.endpoint import Endpoint, Version
 from connectors.clickhouse.faults import refused
-from connectors.clickhouse.place import Place, Version
 from rocketconnect_sdk.errors import ConnectorError, SystemAway
 from rocketconnect_sdk.http import Answer, HttpClient
-from rocketconnect_sdk.tables.faults import Fault, Refused, understood
+from rocketconnect_sdk.tables.faults import Fault, ServerRejected, understood
 
 _DATA = "rc_data"
 _BOUNDARY = "rocketconnect-0f6b1c"
@@ -32,7 +32,7 @@ class Client:
         compression: Of rows that are sent: none or gzip.
     """
 
-    def __init__(self, place: Place, http: HttpClient, user: str, compression: str = "none") -> None:
+    def __init__(self, place: Endpoint, http: HttpClient, user: str, compression: str = "none") -> None:
         self.place = place
         self._http = http
         self._user = user
@@ -77,7 +77,7 @@ class Client:
         """Runs a statement that makes something, which may be there meanwhile. Raises as `run`."""
         try:
             self._request(statement.encode(), {}, {})
-        except Refused as error:
+        except ServerRejected as error:
             if error.fault is not Fault.THERE:
                 raise self._understood(error) from error
 
@@ -114,7 +114,7 @@ class Client:
     def kill(self, query_ids: Sequence[str]) -> None:
         """Asks the server to end queries, as far as it lets the user do so."""
         wanted = ", ".join(f"'{each}'" for each in query_ids)
-        with suppress(Refused, SystemAway):
+        with suppress(ServerRejected, SystemAway):
             self._request(f"KILL QUERY WHERE query_id IN ({wanted}) ASYNC".encode(), {}, {})
 
     def close(self) -> None:
@@ -127,10 +127,10 @@ class Client:
     def _answered(self, parameters: Mapping[str, str], body: bytes, headers: Mapping[str, str]) -> bytes:
         try:
             return self._request(body, parameters, headers)
-        except Refused as error:
+        except ServerRejected as error:
             raise self._understood(error) from error
 
-    def _understood(self, error: Refused) -> ConnectorError:
+    def _understood(self, error: ServerRejected) -> ConnectorError:
         return understood(error, self.place, self._user, f"Make it: CREATE DATABASE {self.place.database}; name another one")
 
     def _request(self, body: bytes, parameters: Mapping[str, str], headers: Mapping[str, str]) -> bytes:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from connectors.clickhouse.client import Client
+from connectors.clickhouse.endpoint import Endpoint, Version, quoted
 from connectors.clickhouse.native import block, type_of
-from connectors.clickhouse.place import Place, Version, quoted
 from connectors.clickhouse.places import (
     DEFINITIONS,
     ENGINE_FIX,
@@ -26,7 +26,7 @@ from rocketconnect_sdk.evolution import Change, Kind, Takes
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.tables.columns import NESTED
-from rocketconnect_sdk.tables.dialect import Dialect, Written
+from rocketconnect_sdk.tables.dialect import Dialect, TableRows
 from rocketconnect_sdk.tables.values import Bad
 
 _INDEXES: Version = (20, 3)
@@ -63,7 +63,7 @@ class ClickHouse(Dialect[Column, Table]):
         exact: Rows carry their places.
     """
 
-    place: Place
+    place: Endpoint
     positions = frozenset(COLUMNS)
     no_deletes = (
         "a row of ClickHouse is never deleted by this sink: drop such records with a transform, or let them be dead letters"
@@ -136,14 +136,14 @@ class ClickHouse(Dialect[Column, Table]):
         """See Dialect."""
         return typed(values, schema, column.kind)
 
-    def encoded(self, written: Written[Table]) -> Sequence[Rows]:
+    def encoded(self, written: TableRows[Table]) -> Sequence[Rows]:
         """See Dialect. An INSERT names its columns once: rows that name different ones are not told together."""
         by_columns: dict[tuple[str, ...], list[int]] = {}
         for row in range(written.rows.num_rows):
             by_columns.setdefault(tuple(written.unnamed[row]) if written.unnamed else (), []).append(row)
         return [self._block(written, unnamed, some) for unnamed, some in by_columns.items()]
 
-    def _block(self, written: Written[Table], unnamed: Sequence[str], some: Sequence[int]) -> Rows:
+    def _block(self, written: TableRows[Table], unnamed: Sequence[str], some: Sequence[int]) -> Rows:
         """Rows that name the same columns."""
         batch, places = written.batch, [written.places[row] for row in some]
         rows = written.rows.drop_columns(list(unnamed))

@@ -2,7 +2,7 @@
 
 import re
 
-from rocketconnect_sdk.tables.faults import Fault, Refused, in_short
+from rocketconnect_sdk.tables.faults import Fault, ServerRejected, in_short
 
 _CODE = re.compile(r"Code: (\d+)")
 _GATEWAY = (502, 503, 504)
@@ -22,17 +22,17 @@ _CODES = {
 }
 
 
-def refused(status: int, text: str) -> Refused:
+def refused(status: int, text: str) -> ServerRejected:
     """The error of an answer with this status and text."""
     found = _CODE.search(text)
     said = in_short(text) or f"the answer {status}"
     if not text and status in _TOO_LONG:
         said += ": a statement of so many columns may be longer than its http_max_uri_size; raise that"
     if found is None:
-        return Refused(Fault.AWAY if status in _GATEWAY else Fault.DENIED if status in (401, 403) else Fault.OTHER, said)
+        return ServerRejected(Fault.AWAY if status in _GATEWAY else Fault.DENIED if status in (401, 403) else Fault.OTHER, said)
     if found[1] == "252" and _PARTITIONS in text:
         fix = "Partition the table by less, make batches smaller (flush.rows), or raise max_partitions_per_insert_block of the user"
-        return Refused(Fault.OTHER, f"{said}. {fix}")
+        return ServerRejected(Fault.OTHER, f"{said}. {fix}")
     # An old server takes a column that is there already for an illegal one.
     fault = Fault.THERE if found[1] == "44" and "already exists" in text else _CODES.get(int(found[1]), Fault.OTHER)
-    return Refused(fault, said)
+    return ServerRejected(fault, said)

@@ -9,7 +9,7 @@ from logging import Logger
 
 from connectors.clickhouse.client import Client
 from connectors.clickhouse.dialect import Rows
-from connectors.clickhouse.place import literal, quoted
+from connectors.clickhouse.endpoint import literal, quoted
 from connectors.clickhouse.places import OFFSET, PLACE, QUEUE, queue_number, queue_text
 from connectors.clickhouse.positions import Store
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from connectors.clickhouse.place import Place
+from connectors.clickhouse.endpoint import Endpoint
 from rocketconnect_sdk.configuration.urls import server_problem
 from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS, tls_of
 from rocketconnect_sdk.options import Config, Option
@@ -33,9 +33,9 @@ CHECK_SECONDS = 3.0
 """A check waits no longer for a server."""
 
 
-def place_of(config: Config) -> Place:
+def place_of(config: Config) -> Endpoint:
     """The server and the database."""
-    return Place(config["url"].rstrip("/"), config["database"])
+    return Endpoint(config["url"].rstrip("/"), config["database"])
 
 
 def client_of(config: Config, *, compression: str = "none", seconds: float = 0.0) -> "Client":

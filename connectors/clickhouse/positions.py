@@ -14,8 +14,8 @@ from uuid import uuid4
 import pyarrow as pa
 
 from connectors.clickhouse.client import Client
+from connectors.clickhouse.endpoint import literal
 from connectors.clickhouse.native import block
-from connectors.clickhouse.place import literal
 from connectors.clickhouse.tables import table_of
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.sink import QueuePosition

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from connectors.clickhouse.client import Client
-from connectors.clickhouse.place import literal
+from connectors.clickhouse.endpoint import literal
 from connectors.clickhouse.types import Column, column_of
 from rocketconnect_sdk.tables import columns
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 
-from connectors.clickhouse.place import Version
+from connectors.clickhouse.endpoint import Version
 from rocketconnect_sdk.schema import DIGITS, MOST_DIGITS, Schema, Type, Unit, decimal, timestamp
 from rocketconnect_sdk.tables import columns as tables
 

@@ -12,7 +12,7 @@ from connectors.delta_source.actions import Actions, File, Metadata, Protocol
 from connectors.delta_source.columns import Unreadable, columns_of, constants_of, partition_problems
 from connectors.delta_source.replay import LogFolder, State
 from connectors.lakes.reading.log import Commit, DataFile, Gone, Holds, TableLog
-from connectors.lakes.reading.places import Place
+from connectors.lakes.reading.places import TableCoordinate
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.wording.counts import counted
 
@@ -121,7 +121,7 @@ class DeltaLog(TableLog):
         state = self._folder.state(self._names, version, files=True)
         if state is None:
             msg = f"the rows that {self._root} had at version {version}, of which its log does not tell any more,"
-            raise Gone(msg, Place(version + 1))
+            raise Gone(msg, TableCoordinate(version + 1))
         table = self._learn(version, state)
         time = max((file.time_ms for file in state.files), default=0)
         return Commit(version, 1, self._files(table, state.files), table.columns, time or None)
@@ -186,7 +186,9 @@ class DeltaLog(TableLog):
     def _gone(self, version: int) -> Gone:
         behind = next((number for number in self._names.commits if number > version), self._names.newest + 1)
         versions = f"version {version}" if behind == version + 1 else f"the versions {version} to {behind - 1}"
-        return Gone(f"the rows that {versions} brought to {self._root}, of which its log does not tell any more,", Place(behind))
+        return Gone(
+            f"the rows that {versions} brought to {self._root}, of which its log does not tell any more,", TableCoordinate(behind)
+        )
 
     def _table(self, version: int, actions: Actions) -> _Table:
         """What the table is at a version whose commit is known."""

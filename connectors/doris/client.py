@@ -8,11 +8,11 @@ from enum import Enum
 from typing import Any
 from urllib.parse import quote
 
+from connectors.doris.endpoint import Endpoint, Login
 from connectors.doris.faults import refused
-from connectors.doris.place import Login, Place
 from rocketconnect_sdk import http
 from rocketconnect_sdk.errors import SystemAway
-from rocketconnect_sdk.tables.faults import Fault, Refused, understood
+from rocketconnect_sdk.tables.faults import Fault, ServerRejected, understood
 
 DELETE_SIGN = "__DORIS_DELETE_SIGN__"
 """The hidden column of tables with unique keys: a row in which it is 1 deletes the one of its key."""
@@ -41,7 +41,7 @@ class Client:
         login: Who we are there.
     """
 
-    def __init__(self, place: Place, login: Login) -> None:
+    def __init__(self, place: Endpoint, login: Login) -> None:
         self.place = place
         self.login = login
         # A load is given up by the server first.
@@ -83,9 +83,9 @@ class Client:
             if answer.get("Status") == _DONE and isinstance(answer.get("TxnId"), int):
                 return int(answer["TxnId"])
             raise _of_load(answer)
-        except Refused as error:
+        except ServerRejected as error:
             # What is left of it would lie there until its time is over. Older servers know no label here.
-            with suppress(Refused):
+            with suppress(ServerRejected):
                 self._request("PUT", f"/api/{quote(database)}/_stream_load_2pc", {"label": label, "txn_operation": "abort"})
             raise understood(error, self.place, self.login.user) from error
 
@@ -109,7 +109,7 @@ class Client:
                 msg = f"the state of a load is {found!r}: {answer.get('msg', '')}"
                 raise refused(msg)
             return State(found)
-        except Refused as error:
+        except ServerRejected as error:
             raise understood(error, self.place, self.login.user) from error
 
     def _operate(self, database: str, transaction: int, operation: str) -> None:
@@ -117,7 +117,7 @@ class Client:
         try:
             # Whether it has been done is not read out of words: its state says it.
             self._request("PUT", f"/api/{quote(database)}/_stream_load_2pc", headers)
-        except Refused as error:
+        except ServerRejected as error:
             raise understood(error, self.place, self.login.user) from error
 
     def _request(
@@ -135,7 +135,7 @@ class Client:
                 with closing(self._http):
                     answer = send(self._http, method, url, sent, content)
             except SystemAway as error:
-                raise Refused(Fault.AWAY, str(error)) from error
+                raise ServerRejected(Fault.AWAY, str(error)) from error
             if answer.status in _REDIRECTS and answer.target:
                 url = answer.target
                 continue
@@ -145,7 +145,7 @@ class Client:
                 raise refused(said, status=answer.status)
             return _read(answer.status, said)
         msg = f"{self.place.url}{path}: more than {_MOST_REDIRECTS} redirects"
-        raise Refused(Fault.OTHER, msg)
+        raise ServerRejected(Fault.OTHER, msg)
 
 
 def send(client: http.HttpClient, method: str, url: str, headers: Mapping[str, str], body: bytes) -> http.Answer:
@@ -153,14 +153,14 @@ def send(client: http.HttpClient, method: str, url: str, headers: Mapping[str, s
     return client.ask(method, url, body, headers=headers)
 
 
-def _of_load(answer: Mapping[str, Any]) -> Refused:
+def _of_load(answer: Mapping[str, Any]) -> ServerRejected:
     said = f"{answer.get('Status')}: {answer.get('Message') or answer.get('msg') or 'no reason'}"
     if answer.get("Status") == "Label Already Exists":
         # Labels are new: somebody on the way has sent the request twice. What he has sent is never committed.
-        return Refused(Fault.BUSY, said)
+        return ServerRejected(Fault.BUSY, said)
     error = refused(said)
     # The page that shows the first rows that were refused.
-    return Refused(error.fault, f"{said}; see {answer['ErrorURL']}") if answer.get("ErrorURL") else error
+    return ServerRejected(error.fault, f"{said}; see {answer['ErrorURL']}") if answer.get("ErrorURL") else error
 
 
 def _read(status: int, said: str) -> dict[str, Any]:

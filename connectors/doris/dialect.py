@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from connectors.doris.client import DELETE_SIGN
 from connectors.doris.defaults import filled
-from connectors.doris.place import Place, quoted
+from connectors.doris.endpoint import Endpoint, quoted
 from connectors.doris.positions import COLUMNS, KEY
 from connectors.doris.session import Session
 from connectors.doris.tables import UNIQUE, Table, table_of
@@ -17,7 +17,7 @@ from connectors.doris.types import Column, column_type
 from connectors.doris.values import stand_ins, typed
 from rocketconnect_sdk.evolution import Change, Takes
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.tables.dialect import Dialect, Written
+from rocketconnect_sdk.tables.dialect import Dialect, TableRows
 from rocketconnect_sdk.tables.settings import TableSettings
 from rocketconnect_sdk.tables.values import Bad
 
@@ -52,7 +52,7 @@ class Doris(Dialect[Column, Table]):
         properties: Of tables that are made, as statements have them; empty: none.
     """
 
-    place: Place
+    place: Endpoint
     positions = frozenset((*KEY, *COLUMNS))
     no_deletes = (
         "rows are added, and none is deleted: set insert.mode=upsert for a table with a UNIQUE KEY, or leave such records out"
@@ -116,7 +116,7 @@ class Doris(Dialect[Column, Table]):
         """See Dialect."""
         return filled(rows, table.columns, unnamed, datetime.now(UTC))
 
-    def encoded(self, written: Written[Table]) -> Sequence[Rows]:
+    def encoded(self, written: TableRows[Table]) -> Sequence[Rows]:
         """See Dialect."""
         table, rows, gone, key = written.table, written.rows, written.gone, written.key
         queue = written.batch.queue

@@ -2,7 +2,7 @@
 
 import re
 
-from rocketconnect_sdk.tables.faults import Fault, Refused, in_short
+from rocketconnect_sdk.tables.faults import Fault, ServerRejected, in_short
 
 # The texts differ between versions, and there is no number beside them: so words that all have. The first that fits counts.
 _WORDS = (
@@ -25,7 +25,7 @@ _MISSING_NUMBERS = (1049, 1051, 1146)
 _GATEWAY = (502, 503, 504)
 
 
-def refused(text: str, *, status: int = 0, number: int = 0) -> Refused:
+def refused(text: str, *, status: int = 0, number: int = 0) -> ServerRejected:
     """The error of an answer.
 
     Args:
@@ -35,10 +35,10 @@ def refused(text: str, *, status: int = 0, number: int = 0) -> Refused:
     """
     said = in_short(text) or f"the answer {status or number}"
     if status in (401, 403) or number in _DENIED_NUMBERS:
-        return Refused(Fault.DENIED, said)
+        return ServerRejected(Fault.DENIED, said)
     if number in _AWAY_NUMBERS or status in _GATEWAY:
-        return Refused(Fault.AWAY, said)
+        return ServerRejected(Fault.AWAY, said)
     if number in _MISSING_NUMBERS:
-        return Refused(Fault.MISSING, said)
+        return ServerRejected(Fault.MISSING, said)
     found = next((fault for fault, words in _WORDS if re.search("|".join(words), said, re.IGNORECASE)), Fault.OTHER)
-    return Refused(found, said)
+    return ServerRejected(found, said)

@@ -14,8 +14,8 @@ from dataclasses import replace
 from uuid import uuid4
 
 from connectors.doris.client import Client, State
+from connectors.doris.endpoint import literal, quoted
 from connectors.doris.owners import Pending, Said, holding, newer_than, said_of
-from connectors.doris.place import literal, quoted
 from connectors.doris.session import Session
 from connectors.doris.tables import table_of
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, SystemAway

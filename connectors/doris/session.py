@@ -3,9 +3,9 @@
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from connectors.doris.endpoint import Endpoint, Login
 from connectors.doris.faults import refused
-from connectors.doris.place import Login, Place
-from rocketconnect_sdk.tables.faults import Fault, Refused, understood
+from rocketconnect_sdk.tables.faults import Fault, ServerRejected, understood
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -21,7 +21,7 @@ class Session:
         login: Who we are there.
     """
 
-    def __init__(self, place: Place, login: Login) -> None:
+    def __init__(self, place: Endpoint, login: Login) -> None:
         self.place = place
         self.login = login
         self._connection: Connection[Any] | None = None
@@ -76,10 +76,10 @@ class Session:
             # Without a number the connection has ended.
             found = refused(" ".join(map(str, texts)) or str(error), number=number if isinstance(number, int) else 0)
             if isinstance(error, pymysql.err.InterfaceError):
-                found = Refused(Fault.AWAY, str(error))
+                found = ServerRejected(Fault.AWAY, str(error))
             return understood(found, f"{self.place.host}:{self.place.port}/{self.place.database}", self.login.user)
         if isinstance(error, OSError):
-            return understood(Refused(Fault.AWAY, str(error)), self.place, self.login.user)
+            return understood(ServerRejected(Fault.AWAY, str(error)), self.place, self.login.user)
         return error
 
 

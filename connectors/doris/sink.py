@@ -5,7 +5,7 @@ from dataclasses import replace
 from logging import Logger
 from typing import TYPE_CHECKING
 
-from connectors.doris.place import Login, Place
+from connectors.doris.endpoint import Endpoint, Login
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, PK_MODE
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.configuration.urls import server_problem
@@ -131,9 +131,9 @@ class DorisSink(TableSink):
         return Loads(client, Store(client, session, config["positions.table"], config["table.properties"], connector_uid, owner))
 
 
-def _place_of(config: Config) -> Place:
+def _place_of(config: Config) -> Endpoint:
     backends = tuple(each.rstrip("/") for each in config["backends"])
-    return Place(config["url"].rstrip("/"), config["query.port"], config["database"], backends)
+    return Endpoint(config["url"].rstrip("/"), config["query.port"], config["database"], backends)
 
 
 def _login_of(config: Config, seconds: float = 0.0) -> Login:

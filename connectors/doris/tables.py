@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from connectors.doris.place import literal
+from connectors.doris.endpoint import literal
 from connectors.doris.session import Session
 from connectors.doris.types import Column, column_of
 from rocketconnect_sdk.tables import columns

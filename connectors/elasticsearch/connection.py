@@ -11,7 +11,7 @@ from connectors.elasticsearch.bulk import index_of, index_problem, lines_of, rea
 from connectors.elasticsearch.client import ping
 from connectors.elasticsearch.mapping import mapping_of
 from rocketconnect_sdk.errors import PermanentError, RecordError, SystemAway
-from rocketconnect_sdk.http import Answer, HttpClient, Refused
+from rocketconnect_sdk.http import Answer, HttpClient, RequestRejected
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.writes import Connection, Op, Operation
 
@@ -26,7 +26,7 @@ _ANSWER = "errors,items.*.status,items.*.error.type,items.*.error.reason,items.*
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class SinkSettings:
     """How operations are written.
 
     Attributes:
@@ -53,7 +53,7 @@ class SearchConnection(Connection):
         stopping: Ends a wait for a busy server.
     """
 
-    def __init__(self, client: HttpClient, writing: Writing, stopping: Event) -> None:
+    def __init__(self, client: HttpClient, writing: SinkSettings, stopping: Event) -> None:
         self._client = client
         self._writing = writing
         self._stopping = stopping
@@ -82,7 +82,7 @@ class SearchConnection(Connection):
         body = {"mappings": mapping_of(schema), "settings": self._writing.settings}
         try:
             self._client.asked("PUT", f"/{quote(name)}", json.dumps(body).encode(), headers=_JSON)
-        except Refused as error:
+        except RequestRejected as error:
             if "already exists" in error.said:
                 return
             fix = "Correct index.settings, or set index.create=server"

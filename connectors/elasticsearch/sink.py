@@ -98,9 +98,9 @@ class ElasticsearchSink(WriteSink):
 
     def connect(self, config: Config, context: TaskContext) -> Connection:
         """See WriteSink."""
-        from connectors.elasticsearch.connection import SearchConnection, Writing
+        from connectors.elasticsearch.connection import SearchConnection, SinkSettings
 
-        writing = Writing(
+        writing = SinkSettings(
             config["method"],
             config["request.bytes"],
             config["pipeline"],

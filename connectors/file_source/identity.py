@@ -33,7 +33,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FileCoordinate:
     """Where a file is read: in which partition, behind which offset."""
 
     partition: str
@@ -76,13 +76,13 @@ class Places:
 
     def __init__(self, pattern: str, positions: Mapping[str, Offset]) -> None:
         self._pattern = pattern if len(pattern) <= _LONGEST_PATTERN else f"…{pattern[-_LONGEST_PATTERN:]}"
-        self._newest: dict[str, Place] = {}
+        self._newest: dict[str, FileCoordinate] = {}
         for partition, offset in positions.items():
             identity, _, generation = partition.rpartition("#")[2].rpartition("-")
             if identity and generation.isdecimal():
-                self._keep(identity, Place(partition, int(generation), offset))
+                self._keep(identity, FileCoordinate(partition, int(generation), offset))
 
-    def _keep(self, identity: str, place: Place) -> None:
+    def _keep(self, identity: str, place: FileCoordinate) -> None:
         known = self._newest.get(identity)
         if known is None or known.generation <= place.generation:
             self._newest[identity] = place
@@ -99,7 +99,7 @@ class Places:
         """Whether something of the file was read before."""
         return str(identity) in self._newest
 
-    def alike(self, identity: Identity) -> Mapping[int, Place]:
+    def alike(self, identity: Identity) -> Mapping[int, FileCoordinate]:
         """Other files that began as this one does, and of which something was read: their places by their inodes."""
         return {
             int(other.split("-")[1], 16): place
@@ -107,21 +107,21 @@ class Places:
             if other.endswith(f"-{identity.head:08x}") and place.offset > (0,) and other != str(identity)
         }
 
-    def of(self, identity: Identity) -> Place:
+    def of(self, identity: Identity) -> FileCoordinate:
         """Where reading of a file goes on, or begins."""
         return self._newest.get(str(identity)) or self._begin(identity, 0)
 
-    def anew(self, identity: Identity) -> Place:
+    def anew(self, identity: Identity) -> FileCoordinate:
         """The place of a file that is not what it was: the beginning of another partition."""
         known = self._newest.get(str(identity))
         return self._begin(identity, known.generation + 1 if known else 0)
 
-    def _begin(self, identity: Identity, generation: int) -> Place:
-        place = Place(f"{self._pattern}#{identity}-{generation}", generation, (0,))
+    def _begin(self, identity: Identity, generation: int) -> FileCoordinate:
+        place = FileCoordinate(f"{self._pattern}#{identity}-{generation}", generation, (0,))
         self._keep(str(identity), place)
         return place
 
-    def moved(self, identity: Identity, place: Place) -> None:
+    def moved(self, identity: Identity, place: FileCoordinate) -> None:
         """Reading has come to a place."""
         self._keep(str(identity), place)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 
 from connectors.file_source.content import Content, Plain, open_content
-from connectors.file_source.identity import HEAD_BYTES, Identity, Place, Places, head_of
+from connectors.file_source.identity import HEAD_BYTES, FileCoordinate, Identity, Places, head_of
 from connectors.file_source.records import FIRST_PART, NOTHING, Cut, Format, located, too_long
 from connectors.file_source.rotation.copies import Copies
 from connectors.file_source.rotation.fingerprint import SEEN_BYTES, Fingerprint, bytes_between
@@ -76,7 +76,7 @@ class Reader:
         self._is_alone = alone
         self.foreign = False
         """It is none of those that were read before, and so it is not read."""
-        self.alike: Mapping[int, Place] = {}
+        self.alike: Mapping[int, FileCoordinate] = {}
         """Where other files that began alike were read to, by their inodes, when this one is begun."""
         self.lost: Former | None = None
         """What stood in it, or in its place, until it was emptied, written anew or replaced: there may have been more."""
@@ -97,7 +97,7 @@ class Reader:
 
     def _begin(self) -> None:
         self._format = self._make_format()
-        self._place: Place | None = None
+        self._place: FileCoordinate | None = None
         self._identity = Identity(*self.key, self._content.born_ns, 0)
         self._head = b""
         self._data = b""
@@ -224,7 +224,7 @@ class Reader:
         self._place = place
         return True
 
-    def _holds_what_was_read(self, place: Place) -> bool:
+    def _holds_what_was_read(self, place: FileCoordinate) -> bool:
         """Whether the content before a stored place is what was read; where nothing is known of it, the place itself decides."""
         known = self._formers.fingerprint(place.partition, place.offset)
         return known is None or known.fits(self._content)
@@ -365,7 +365,7 @@ class Reader:
         if self._place is None:
             msg = "a file is recognised before it is read"
             raise AssertionError(msg)
-        self._place = Place(self._place.partition, self._place.generation, cut.offsets[-1])
+        self._place = FileCoordinate(self._place.partition, self._place.generation, cut.offsets[-1])
         self._places.moved(self._identity, self._place)
         if (former := self._former()) is not None:
             self._formers.keep(former)

@@ -23,7 +23,7 @@ Column = tuple[str, str]
 """A name and a type of Hive."""
 
 
-class Refused(Exception):
+class MetastoreRejected(Exception):
     """What a method raises.
 
     Attributes:
@@ -186,7 +186,7 @@ class Metastore:
         request: Struct = {1: thrift.text(database), 2: thrift.text(name)}
         try:
             result = self._call("get_table_req", {1: Value(STRUCT, request)})
-        except Refused as error:
+        except MetastoreRejected as error:
             if error.number == 2:  # NoSuchObjectException
                 return None
             raise self._failed(error) from None
@@ -196,7 +196,7 @@ class Metastore:
         """Whether there is a database."""
         try:
             self._call("get_database", {1: thrift.text(name)})
-        except Refused as error:
+        except MetastoreRejected as error:
             if error.number == 1:
                 return False
             raise self._failed(error) from None
@@ -210,7 +210,7 @@ class Metastore:
         """
         try:
             self._call("create_table", {1: Value(STRUCT, table.raw)})
-        except Refused as error:
+        except MetastoreRejected as error:
             if error.number == 1:
                 return
             if error.number == 3:  # MetaException
@@ -244,7 +244,7 @@ class Metastore:
         }
         try:
             self._call("alter_table_with_environment_context", arguments)
-        except Refused as error:
+        except MetastoreRejected as error:
             if _CHANGED in str(error):
                 return False
             if error.number == 1:
@@ -268,7 +268,7 @@ class Metastore:
         }
         try:
             self._call("add_partitions_req", {1: Value(STRUCT, request)})
-        except Refused as error:
+        except MetastoreRejected as error:
             if error.number == 2:  # AlreadyExistsException: somebody else was quicker
                 msg = f"{self}: somebody else adds the same partitions now"
                 raise RetriableError(msg, wait=0.1) from None
@@ -281,7 +281,7 @@ class Metastore:
         """The names of all partitions of a table."""
         try:
             result = self._call("get_partition_names", {1: table.raw[2], 2: table.raw[1], 3: Value(I16, -1)})
-        except Refused as error:
+        except MetastoreRejected as error:
             raise self._failed(error) from None
         return [each.decode(errors="replace") for each in thrift.list_in(result, 0)]
 
@@ -289,7 +289,7 @@ class Metastore:
         """The partitions of these names, as far as they are known, in any order."""
         try:
             result = self._call("get_partitions_by_names", {1: table.raw[2], 2: table.raw[1], 3: thrift.texts(names)})
-        except Refused as error:
+        except MetastoreRejected as error:
             raise self._failed(error) from None
         found = []
         for each in thrift.list_in(result, 0):
@@ -299,7 +299,7 @@ class Metastore:
         return found
 
     def _call(self, name: str, arguments: Struct) -> Struct:
-        """The result of a method. Raises Refused, too."""
+        """The result of a method. Raises MetastoreRejected, too."""
         told: list[str] = []
         for host, port in self.addresses:
             try:
@@ -314,7 +314,7 @@ class Metastore:
                 raise self._failed(error) from None
             for number, value in result.items():
                 if number:
-                    raise Refused(number, thrift.text_in(value.held, 1)[:_SHOWN])
+                    raise MetastoreRejected(number, thrift.text_in(value.held, 1)[:_SHOWN])
             return result
         msg = f"{self}: the metastore does not answer ({'; '.join(told)})"
         raise SystemAway(msg)

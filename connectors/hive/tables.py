@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from connectors.hive.metastore import HiveTable
 from connectors.hive.types import schema_of
-from connectors.objects.place import FOLDER, S3, Place, parse_url
+from connectors.objects.location import FOLDER, S3, Location, parse_url
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.schema import Field, Schema, Type
 
@@ -27,19 +27,19 @@ def columns_of(table: HiveTable) -> Schema:
     return Schema(Type.STRUCT, fields=tuple(fields))
 
 
-def location_of(place: Place) -> str:
+def location_of(place: Location) -> str:
     """A place as Hive names it."""
     if place.kind == FOLDER:
         return f"file:{place.prefix}"
     return "/".join(filter(None, (f"s3a://{place.bucket}", place.prefix)))
 
 
-def same_place(location: str) -> Place | None:
+def same_place(location: str) -> Location | None:
     """The place that Hive names so; None: it is none that is known here."""
     scheme, _, path = location.partition(":") if ":" in location.partition("/")[0] else ("file", "", location)
     kind = _SCHEMES.get(scheme.lower())
     if kind == FOLDER:
-        return Place(FOLDER, "", os.path.normpath(f"/{path.lstrip('/')}"))
+        return Location(FOLDER, "", os.path.normpath(f"/{path.lstrip('/')}"))
     try:
         return None if kind is None else parse_url(f"{S3}:{path}")
     except ValueError:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from connectors.hive.options import CHECK_SECONDS, METASTORE, metastore_of, table_of, table_option
 from connectors.objects.checks import folder_problems
+from connectors.objects.location import FOLDER, s3_or_folder_problem
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask, place_of
-from connectors.objects.place import FOLDER, s3_or_folder_problem
 from rocketconnect_sdk.columns.declared import columns_option, given_columns, no_rows_problem
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.configuration.zones import zone_problem
@@ -23,7 +23,7 @@ from rocketconnect_sdk.targets.owned import Target
 if TYPE_CHECKING:
     from connectors.hive_sink.table import Landing
     from connectors.hive_sink.task import HiveTask
-    from connectors.object_store_sink.task import Written
+    from connectors.object_store_sink.task import SinkSettings
 
 _COMPRESSIONS = ("snappy", "zstd", "gzip", "none")
 
@@ -107,7 +107,7 @@ class HiveSink(RecordSink):
         """One table for all topics, also that which is there. See Sink."""
         if config["columns"]:
             return ()
-        from connectors.hive_sink.look import rows_problems
+        from connectors.hive_sink.preflight import rows_problems
 
         return rows_problems(config, _landing(config), rows)
 
@@ -140,15 +140,15 @@ class HiveSink(RecordSink):
         end(_written(config), connector_uid, named)
 
 
-def _written(config: Config) -> "Written":
+def _written(config: Config) -> "SinkSettings":
     from connectors.object_store_sink.forms import PARQUET, Form
     from connectors.object_store_sink.layout import Layout
-    from connectors.object_store_sink.task import Written
+    from connectors.object_store_sink.task import SinkSettings
 
     place = place_of(config)
     form = Form(PARQUET, config["compression"], given_columns(config["columns"]))
     layout = Layout(config["partition.path"], config["partition.time.field"], config["partition.time.zone"])
-    return Written(place, None if place.kind == FOLDER else login_of(config), form, layout)
+    return SinkSettings(place, None if place.kind == FOLDER else login_of(config), form, layout)
 
 
 def _landing(config: Config, seconds: float = 60.0) -> "Landing":
@@ -186,13 +186,13 @@ def _partition_problems(config: Config) -> Iterable[Problem]:
 
 def _store_problems(config: Config) -> Iterable[Problem]:
     if may_ask(config):
-        from connectors.object_store_sink.look import bucket_problems
+        from connectors.object_store_sink.preflight import bucket_problems
 
         yield from bucket_problems(place_of(config), login_of(config))
 
 
 def _table_problems(config: Config) -> Iterable[Problem]:
-    from connectors.hive_sink.look import table_problems
+    from connectors.hive_sink.preflight import table_problems
 
     return table_problems(config, _landing(config, CHECK_SECONDS))
 

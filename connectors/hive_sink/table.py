@@ -7,7 +7,7 @@ from connectors.hive.metastore import HiveTable, Metastore, new_table
 from connectors.hive.tables import columns_of, location_of, same_place
 from connectors.hive.types import hive_type, met
 from connectors.hive_sink.levels import Levels
-from connectors.objects.place import Place
+from connectors.objects.location import Location
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
 from rocketconnect_sdk.evolution import OtherColumns, Policy, Takes, settle
 from rocketconnect_sdk.schema import Schema
@@ -35,7 +35,7 @@ class Landing:
     metastore: Metastore
     database: str
     name: str
-    place: Place
+    place: Location
     levels: Levels
     policy: Policy
 

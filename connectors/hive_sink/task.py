@@ -12,7 +12,7 @@ from connectors.hive.names import in_lower_case
 from connectors.hive.tables import columns_of, same_place
 from connectors.hive.types import lowered, met
 from connectors.hive_sink.table import Landing, without
-from connectors.object_store_sink.task import ObjectTask, ObjectWriter, Written, dealt
+from connectors.object_store_sink.task import ObjectTask, ObjectWriter, SinkSettings, dealt
 from rocketconnect_sdk.columns.arrow_types import from_arrow_type
 from rocketconnect_sdk.columns.parts import fields_of
 from rocketconnect_sdk.errors import PermanentError, RecordError
@@ -37,7 +37,7 @@ class HiveTask(ObjectTask):
         log: For people.
     """
 
-    def __init__(self, target: Written, landing: Landing, owner: Owner, flush: FlushPolicy, log: Logger) -> None:
+    def __init__(self, target: SinkSettings, landing: Landing, owner: Owner, flush: FlushPolicy, log: Logger) -> None:
         super().__init__(target, owner, flush, log, self._register)
         self._landing = landing
 
@@ -65,7 +65,7 @@ class HiveWriter(ObjectWriter):
         landing: The table.
     """
 
-    def __init__(self, target: Written, owner: Owner, landing: Landing) -> None:
+    def __init__(self, target: SinkSettings, owner: Owner, landing: Landing) -> None:
         super().__init__(target, owner)
         self._landing = landing
 

@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from connectors.hive.options import CHECK_SECONDS, METASTORE, metastore_of, table_of, table_option
+from connectors.objects.location import FOLDER, Location
 from connectors.objects.logins import Login
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask
-from connectors.objects.place import FOLDER, Place
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
@@ -113,7 +113,7 @@ def _table(config: Config, seconds: float = 60.0) -> "WatchedTable":
     return WatchedTable(metastore_of(config, seconds), *table_of(config), config["pattern"])
 
 
-def _login(config: Config, place: Place) -> Login | None:
+def _login(config: Config, place: Location) -> Login | None:
     """How files are reached. Raises PermanentError: keys are missing."""
     if place.kind == FOLDER:
         return None
@@ -145,7 +145,7 @@ def _key_problems(config: Config, state: "State") -> Iterable[Problem]:
         yield Problem("key.columns", name, "is none of the columns", f"Name some of {', '.join(state.columns.names)}.")
 
 
-def _place_problems(config: Config, place: Place) -> Iterable[Problem]:
+def _place_problems(config: Config, place: Location) -> Iterable[Problem]:
     """What is wrong with where the files are."""
     if place.kind == FOLDER:
         if reason := reading().problem(place.prefix):
@@ -153,7 +153,7 @@ def _place_problems(config: Config, place: Place) -> Iterable[Problem]:
         return
     yield from login_problems(config, place, "table")
     if may_ask(config, place):
-        from connectors.objects.look import quick, reach_problems
+        from connectors.objects.preflight import quick, reach_problems
 
         login = login_of(config, place)
         for each in reach_problems(place, login, quick(place, login), ""):

@@ -7,8 +7,8 @@ from typing import cast
 from connectors.hive_source.table import Part, State, WatchedTable
 from connectors.object_store_source.listing import Found, Objects, is_data, shortened
 from connectors.object_store_source.places import objects_of
+from connectors.objects.location import Location
 from connectors.objects.logins import Login
-from connectors.objects.place import Place
 
 _LONGEST = 400
 """Characters of the name of a partition, and of that of a file, in the name of a source partition, which has 1,024."""
@@ -28,7 +28,7 @@ class TableFile(Found):
 
     part: Part = field(compare=False)
     inner: Found = field(compare=False)
-    place: Place = field(compare=False)
+    place: Location = field(compare=False)
 
     @property
     def partition(self) -> str:
@@ -51,10 +51,10 @@ class TableObjects(Objects):
         login: How files of a place are reached; None: they are in a folder. May raise PermanentError.
     """
 
-    def __init__(self, table: WatchedTable, login: Callable[[Place], Login | None]) -> None:
+    def __init__(self, table: WatchedTable, login: Callable[[Location], Login | None]) -> None:
         self._table = table
         self._login = login
-        self._stores: dict[Place, Objects] = {}
+        self._stores: dict[Location, Objects] = {}
         self._state: State | None = None
 
     @property
@@ -76,7 +76,7 @@ class TableObjects(Objects):
         """
         self._state = state = self._table.look()
         within: dict[str, list[Part]] = {}
-        elsewhere: dict[Place, list[Part]] = {}
+        elsewhere: dict[Location, list[Part]] = {}
         for part in state.parts:
             below = _below(state.root, part.place)
             if below is None:
@@ -93,7 +93,7 @@ class TableObjects(Objects):
         file = cast("TableFile", found)
         return self._store(file.place).read(file.inner, start, length)
 
-    def _files(self, place: Place, parts: Mapping[str, list[Part]]) -> Iterator[TableFile]:
+    def _files(self, place: Location, parts: Mapping[str, list[Part]]) -> Iterator[TableFile]:
         for each in self._store(place).all():
             folder = each.name.rpartition("/")[0]
             while folder and folder not in parts:
@@ -106,7 +106,7 @@ class TableObjects(Objects):
                 name = f"{part.name}/{own}" if part.name else own
                 yield TableFile(name, each.tag, each.size, part, each, place)
 
-    def _store(self, place: Place) -> Objects:
+    def _store(self, place: Location) -> Objects:
         if place not in self._stores:
             self._stores[place] = objects_of(place, self._login(place))
         return self._stores[place]
@@ -117,7 +117,7 @@ def dealt_by(part: Part) -> str:
     return shortened(part.name, _LONGEST)
 
 
-def _below(root: Place, place: Place) -> str | None:
+def _below(root: Location, place: Location) -> str | None:
     """Where a place is behind another one; None: elsewhere."""
     if (root.kind, root.bucket) != (place.kind, place.bucket):
         return None

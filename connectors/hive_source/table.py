@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from connectors.hive.metastore import HiveTable, Metastore
 from connectors.hive.tables import columns_of, partition_name, same_place
-from connectors.objects.place import Place
+from connectors.objects.location import Location
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 
@@ -36,7 +36,7 @@ class Part:
 
     name: str
     values: tuple[str, ...]
-    place: Place
+    place: Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class State:
 
     columns: pa.Schema
     levels: Sequence[str]
-    root: Place
+    root: Location
     parts: Sequence[Part] = ()
 
 
@@ -116,7 +116,7 @@ class WatchedTable:
         levels = [name for name, _ in table.partitions]
         return State(pa.schema(fields), levels, self._place("it", table.location))
 
-    def _place(self, what: str, location: str) -> Place:
+    def _place(self, what: str, location: str) -> Location:
         place = same_place(location)
         if place is None:
             reason = f"{what} is in {location or 'no place that is told'}, and files of file: and s3a: are read"

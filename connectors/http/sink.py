@@ -23,7 +23,7 @@ from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
-from rocketconnect_sdk.http import AUTH, REQUEST_TIMEOUT, TLS, NotLetIn, Refused, login_problems
+from rocketconnect_sdk.http import AUTH, REQUEST_TIMEOUT, TLS, NotLetIn, RequestRejected, login_problems
 from rocketconnect_sdk.http.oauth import OAUTH, oauth_is_known, oauth_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.hosts import of_urls
@@ -307,5 +307,5 @@ def _connection_problems(config: Config) -> Iterable[Problem]:
             connection.ping()
         except NotLetIn as error:
             yield Problem("oauth.client.id", config["oauth.client.id"], str(error), "Correct who we are there.")
-        except Refused as error:
+        except RequestRejected as error:
             yield Problem("oauth.token.url", config["oauth.token.url"], str(error), "Correct what is asked for there.")

@@ -36,7 +36,7 @@ class Overtaken(RetriableError):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TableState:
     """The table at one time.
 
     Attributes:
@@ -93,7 +93,7 @@ class Table:
         self._settings = settings
         self._java = _table_of(session, root)
 
-    def look(self) -> Look | None:
+    def look(self) -> TableState | None:
         """The newest state; None: there is no table yet."""
         with _understood(self._root):
             text = self._java.look()
@@ -101,7 +101,7 @@ class Table:
             return None
         found = json.loads(text)
         columns = columns_of(found["schema"], found["kept"].get(COLUMNS))
-        return Look(found["state"], found["kept"], columns, found["table"])
+        return TableState(found["state"], found["kept"], columns, found["table"])
 
     def make(self, nothing: pa.Table, key: Sequence[str], partitions: Sequence[str]) -> None:
         """Makes the table, where it is not there yet.
@@ -124,7 +124,7 @@ class Table:
             msg = f"{self._root}: another one has made the table meanwhile"
             raise RetriableError(msg, wait=0.1)
 
-    def commit(self, look: Look, change: Change, kept: Mapping[str, str]) -> None:
+    def commit(self, look: TableState, change: Change, kept: Mapping[str, str]) -> None:
         """Makes a commit of a change and of what is kept beside it; it is on the disk when this returns.
 
         Raises:

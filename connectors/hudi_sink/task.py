@@ -15,7 +15,7 @@ from connectors.file_sink.columns import Columns
 from connectors.file_sink.jobs import staged_job
 from connectors.file_sink.rows import rows_of
 from connectors.hudi_sink.columns import COLUMNS, arrow_schema, believed, said_of
-from connectors.hudi_sink.table import Change, Look, Overtaken, Table
+from connectors.hudi_sink.table import Change, Overtaken, Table, TableState
 from connectors.lakes.kept import Kept
 from connectors.lakes.task import LakeTask
 from rocketconnect_sdk.context import TaskContext
@@ -123,7 +123,7 @@ class HudiTask(LakeTask):
         """The columns of the key of a table that is made here."""
         return ()
 
-    def _check(self, look: Look) -> None:
+    def _check(self, look: TableState) -> None:
         """Raises PermanentError: it is no table for this sink."""
         kind, version = look.settings.get("hoodie.table.type", ""), look.settings.get("hoodie.table.version", "")
         if kind != "COPY_ON_WRITE":
@@ -136,7 +136,7 @@ class HudiTask(LakeTask):
             msg = f"{self._root}: the table is without Hudi's own columns (hoodie.populate.meta.fields=false). Name another table"
             raise PermanentError(msg)
 
-    def _found(self, columns: Schema) -> Look:
+    def _found(self, columns: Schema) -> TableState:
         """The table, which is made where there is none."""
         look = self._table.look()
         if look is None:
@@ -153,7 +153,7 @@ class HudiTask(LakeTask):
         self._check(look)
         return look
 
-    def _whole(self, rows: pa.Table, look: Look) -> pa.Table:
+    def _whole(self, rows: pa.Table, look: TableState) -> pa.Table:
         """The rows. Raises PermanentError: the table does not have their columns, or needs more."""
         there = {each.name: each.schema for each in look.columns.fields}
         if self._columns is not None and (missing := [name for name in rows.column_names if name not in there]):
@@ -204,7 +204,7 @@ class HudiTask(LakeTask):
         msg = f"{self._root}: nothing could be committed in {_TRIES} tries: {reason}"
         raise Overtaken(msg, wait=0.1) from reason
 
-    def _committed(self, look: Look, positions: Mapping[str, QueuePosition], change: Change, columns: Schema) -> None:
+    def _committed(self, look: TableState, positions: Mapping[str, QueuePosition], change: Change, columns: Schema) -> None:
         _, kept = self._kept.next(look.kept, positions)
         said = {_SAID: told(self._context.connector_uid, self._context.task, positions), COLUMNS: said_of(columns)}
         self._table.commit(look, change, {**look.kept, **kept, **said})
@@ -216,7 +216,7 @@ class HudiTask(LakeTask):
         return self._opened
 
 
-def joined(look: Look, rows: Schema) -> Schema:
+def joined(look: TableState, rows: Schema) -> Schema:
     """The columns of a table, and behind them those of rows that it does not have; of a new one as the rows say."""
     said = {} if look.state else {each.name: each.schema for each in rows.fields}
     there = tuple(Field(each.name, believed(each.schema, said.get(each.name))) for each in look.columns.fields)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from connectors.file_sink.columns import Columns
-from connectors.hudi_sink.table import Change, Look, Table
+from connectors.hudi_sink.table import Change, Table, TableState
 from connectors.hudi_sink.task import HudiTask
 from connectors.lakes.upserts import Keyed, Upserting, Upserts
 from rocketconnect_sdk.context import TaskContext
@@ -51,7 +51,7 @@ class UpsertTask(Upserting, HudiTask):
     def _key(self) -> Sequence[str]:
         return self._upserts.key
 
-    def _check(self, look: Look) -> None:
+    def _check(self, look: TableState) -> None:
         super()._check(look)
         # Without pk.fields it is known with the first batch.
         if self._key and set(look.key) != set(self._key):
@@ -80,7 +80,7 @@ class UpsertTask(Upserting, HudiTask):
         self._commit(commit, change, settled.table, on=look.state)
 
 
-def whole(merge: Merge, look: Look, table: Table, key: Sequence[str]) -> pa.Table:
+def whole(merge: Merge, look: TableState, table: Table, key: Sequence[str]) -> pa.Table:
     """The rows in all columns of the table: what no change has told stays as it is, or is null in new rows.
 
     Args:

@@ -14,7 +14,7 @@ from connectors.hudi_source.base_files import BaseFile, Named, all_files, files_
 from connectors.hudi_source.columns import columns_of
 from connectors.hudi_source.timeline import Instant, Seen, Timeline
 from connectors.lakes.reading.log import Commit, DataFile, Gone, Holds, TableLog
-from connectors.lakes.reading.places import Place
+from connectors.lakes.reading.places import TableCoordinate
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.wording.counts import counted
 
@@ -114,7 +114,7 @@ class HudiLog(TableLog):
         if not commits or commits[-1].version != version:
             if any(each.version == version for each in self._timeline.history().commits):
                 msg = f"the rows that {self._root} had at the commit {version}, which was put away by now,"
-                raise Gone(msg, Place(version + 1))
+                raise Gone(msg, TableCoordinate(version + 1))
             raise self._unknown(version)
         files = [self._plain(file) for file in self._slices(commits, [])]
         return Commit(version, 1, files, self._columns(commits), self._timeline.moment(commits[-1]))
@@ -172,7 +172,7 @@ class HudiLog(TableLog):
         place = bisect_left(both, version, key=_version)
         if self._timeline.has_unknown_archive and place < len(both) and all(each.requested in saved for each in both[:place]):
             msg = f"the rows that commits of {self._root} before {both[place].requested} brought, which were put away,"
-            raise Gone(msg, Place(both[place].version))
+            raise Gone(msg, TableCoordinate(both[place].version))
         is_first = version <= 1 or _is_known(version, both, [*self._timeline.history().back, *self._seen.back])
         if not is_first and not any(self._took_back(each, version) for each in self._seen.back):
             raise self._unknown(version - 1)

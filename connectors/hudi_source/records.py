@@ -14,7 +14,7 @@ from connectors.lakes.reading.batches import Batches, offsets_of
 from connectors.lakes.reading.changes import HELD_BYTES, ChangeBatches, Happened
 from connectors.lakes.reading.files import Missing
 from connectors.lakes.reading.log import DataFile
-from connectors.lakes.reading.places import Place
+from connectors.lakes.reading.places import TableCoordinate
 from rocketconnect_sdk.changes.envelope import Operation
 from rocketconnect_sdk.record import Offset, SourceBatch
 
@@ -27,7 +27,9 @@ class AddedRows(Batches):
         columns = super().columns(file)
         return columns.append(COMMIT_TIME) if _since(file) else columns
 
-    def batch(self, file: DataFile, rows: pa.StructArray, partition: str, begin: Place, behind: Offset) -> SourceBatch | None:
+    def batch(
+        self, file: DataFile, rows: pa.StructArray, partition: str, begin: TableCoordinate, behind: Offset
+    ) -> SourceBatch | None:
         """See Records."""
         if not (since := _since(file)):
             return super().batch(file, rows, partition, begin, behind)

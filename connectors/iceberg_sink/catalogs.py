@@ -11,7 +11,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 from connectors.file_sink.jobs import uri
-from connectors.jdbc import Place, parse_url
+from connectors.jdbc import Endpoint, parse_url
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.permissions.connections import addresses
@@ -311,7 +311,7 @@ class DatabaseCatalog(Catalog):
             raise SystemAway(msg) from None
 
 
-def _servers(place: Place) -> str:
+def _servers(place: Endpoint) -> str:
     """As Java's driver takes them: by their addresses where those were judged, so that no name is looked up anew."""
     try:
         found = addresses(place.host, place.port)

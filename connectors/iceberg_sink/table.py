@@ -51,7 +51,7 @@ class Change:
     on: int | None = None
 
 
-class Look:
+class TableState:
     """The newest state of a table when it was looked at, and one commit on it.
 
     Args:
@@ -274,7 +274,7 @@ class Table:
         """Gives back what the catalogue holds."""
         self._catalog.close()
 
-    def look(self) -> Look | None:
+    def look(self) -> TableState | None:
         """At its newest state; None: there is no table yet.
 
         Raises:
@@ -283,7 +283,7 @@ class Table:
         found = self._catalog.load()
         if found is None:
             return None
-        look = Look(self._root, found, self._catalog, self._jvm)
+        look = TableState(self._root, found, self._catalog, self._jvm)
         if look.format > _NEWEST_FORMAT:
             fix = "Give the records another table"
             msg = f"{self._root}: the table has format version {look.format}, and those up to {_NEWEST_FORMAT} are written. {fix}"

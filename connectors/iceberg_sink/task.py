@@ -13,7 +13,7 @@ from connectors.file_sink.columns import Columns
 from connectors.file_sink.rows import rows_of
 from connectors.iceberg_sink.catalogs import Catalog, Overtaken
 from connectors.iceberg_sink.partitions import Transform
-from connectors.iceberg_sink.table import Change, Look, Table
+from connectors.iceberg_sink.table import Change, Table, TableState
 from connectors.lakes.compaction import Compaction
 from connectors.lakes.kept import Kept
 from connectors.lakes.staging import quoted
@@ -121,7 +121,7 @@ class IcebergTask(LakeTask):
             if self._table.look() is not None:
                 self._commit(commit, Change())
 
-    def _found(self, columns: "StructType") -> Look:
+    def _found(self, columns: "StructType") -> TableState:
         """The table, which is made where there is none, and which Spark's workers see."""
         look = self._table.look()
         if look is None:
@@ -141,7 +141,7 @@ class IcebergTask(LakeTask):
         self._seen.check(self._session, look.location)
         return look
 
-    def _aligned(self, rows: "DataFrame", look: Look) -> "DataFrame":
+    def _aligned(self, rows: "DataFrame", look: TableState) -> "DataFrame":
         """The rows in the columns of the table. Raises PermanentError: it does not have theirs."""
         from pyspark.sql.functions import col, lit
 
@@ -178,7 +178,7 @@ class IcebergTask(LakeTask):
             self._publish(look, None, Change(files=files, gone=gone, compacts=True, on=look.snapshot))
         return len(gone), len(files)
 
-    def _publish(self, look: Look, commit: SinkCommit | None, change: Change) -> None:
+    def _publish(self, look: TableState, commit: SinkCommit | None, change: Change) -> None:
         """Makes a change with files that were staged; they go when no commit can have them. Raises: as _commit."""
         self._may_be_there = False
         try:
@@ -220,7 +220,7 @@ class IcebergTask(LakeTask):
         msg = f"{self._root}: nothing could be committed in {_TRIES} tries: {reason}"
         raise Overtaken(msg, wait=0.1) from reason
 
-    def _committed(self, look: Look, positions: Mapping[str, QueuePosition], change: Change) -> Mapping[str, QueuePosition]:
+    def _committed(self, look: TableState, positions: Mapping[str, QueuePosition], change: Change) -> Mapping[str, QueuePosition]:
         version, properties = self._kept.next(look.properties, positions)
         said = told(self._context.connector_uid, self._context.task, positions)
         try:

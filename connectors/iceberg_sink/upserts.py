@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from connectors.iceberg_sink.table import Change, Look
+from connectors.iceberg_sink.table import Change, TableState
 from connectors.iceberg_sink.task import IcebergTask
 from connectors.lakes.staging import free, of, quoted, staged
 from connectors.lakes.task import ROWS_OF_A_FILE
@@ -63,7 +63,7 @@ class UpsertTask(Upserting, IcebergTask):
         self._publish(look, commit, rewritten(self._session, look, merge, columns, self._upserts.key))
 
 
-def rewritten(session: "SparkSession", look: Look, merge: Merge, columns: "StructType", key: Sequence[str]) -> Change:
+def rewritten(session: "SparkSession", look: TableState, merge: Merge, columns: "StructType", key: Sequence[str]) -> Change:
     """Writes the files of a table anew that have rows of a batch, as files that no commit has yet.
 
     Args:
@@ -73,7 +73,7 @@ def rewritten(session: "SparkSession", look: Look, merge: Merge, columns: "Struc
         columns: The types of its rows.
         key: The columns of the key.
 
-    Raises: as Look.stage.
+    Raises: as TableState.stage.
     """
     from pyspark.sql.functions import broadcast, col
     from pyspark.sql.types import StructType

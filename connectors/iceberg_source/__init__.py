@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from connectors.jdbc.place import parse_url
+from connectors.jdbc.endpoint import parse_url
 from connectors.lakes.catalogue_options import (
     JDBC,
     REST,

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from connectors.databases import sessions
-from connectors.jdbc.place import Place
+from connectors.jdbc.endpoint import Endpoint
 from connectors.lakes.rest_catalogue import RestCatalogue, RestLogin
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.permissions.connections import libpq
@@ -62,7 +62,7 @@ class DatabaseCatalogue(Catalogue):
         password: Of the user; None: none.
     """
 
-    def __init__(self, name: str, table: str, place: Place, user: str, password: str | None) -> None:
+    def __init__(self, name: str, table: str, place: Endpoint, user: str, password: str | None) -> None:
         self._name = name
         self._namespace, _, self._table = table.rpartition(".")
         self._place = place

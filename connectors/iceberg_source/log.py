@@ -14,7 +14,7 @@ from connectors.iceberg_source.catalogues import Catalogue, read_state
 from connectors.iceberg_source.columns import Unreadable, columns_of
 from connectors.iceberg_source.local_files import LocalFiles, local
 from connectors.lakes.reading.log import Commit, DataFile, Gone, TableLog
-from connectors.lakes.reading.places import Place
+from connectors.lakes.reading.places import TableCoordinate
 from rocketconnect_sdk.errors import PermanentError, RetriableError
 from rocketconnect_sdk.wording.counts import counted
 
@@ -83,7 +83,7 @@ class IcebergLog(TableLog):
                 # No snapshot has this number: the table had no rows yet.
                 return Commit(0, 1, (), self.columns)
             msg = f"the rows that the table had at the snapshot of the sequence number {version}, which expired,"
-            raise Gone(msg, Place(version + 1))
+            raise Gone(msg, TableCoordinate(version + 1))
         files, has_deletes = [], False
         for manifest, entries in self._manifests(found):
             live = [entry.data_file for entry in entries if entry.status is not ManifestEntryStatus.DELETED]
@@ -103,7 +103,7 @@ class IcebergLog(TableLog):
         if place == 0 and not all(number in self._numbers for number in range(max(version, 1), _number(snapshot))):
             numbers = f"{version} to {_number(snapshot) - 1}"
             msg = f"the rows that the snapshots of the sequence numbers {numbers}, which expired, brought"
-            raise Gone(msg, Place(_number(snapshot)))
+            raise Gone(msg, TableCoordinate(_number(snapshot)))
         files, told = self._brought(snapshot)
         rolled_back = next((each for each in self._metadata.snapshots if _number(each) == version - 1), None)
         if rolled_back is not None and place and rolled_back.snapshot_id not in {each.snapshot_id for each in self._lineage}:

@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING
 
 from connectors.jdbc.dialect import Dialect, Fault, Table
-from connectors.jdbc.place import Place, parse_url
+from connectors.jdbc.endpoint import Endpoint, parse_url
 
 if TYPE_CHECKING:
     from connectors.jdbc.reading.dialect import Reading
 
-__all__ = ["Dialect", "Fault", "Place", "Table", "dialect_of", "parse_url", "reading_of"]
+__all__ = ["Dialect", "Endpoint", "Fault", "Table", "dialect_of", "parse_url", "reading_of"]
 
 
-def dialect_of(place: Place) -> Dialect:
+def dialect_of(place: Endpoint) -> Dialect:
     """The dialect of a database. Each needs packages that only whoever connects to it has to load."""
     match place.kind:
         case "postgres":
@@ -32,7 +32,7 @@ def dialect_of(place: Place) -> Dialect:
             return Sqlite()
 
 
-def reading_of(place: Place) -> "Reading":
+def reading_of(place: Endpoint) -> "Reading":
     """How rows of a database are read."""
     match place.kind:
         case "postgres":

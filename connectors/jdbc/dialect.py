@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from connectors.jdbc.endpoint import Endpoint
 from connectors.jdbc.given import Given
-from connectors.jdbc.place import Place
 from rocketconnect_sdk.schema import Schema
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Dialect(ABC):
     """Stands around names; within one it is doubled."""
 
     @abstractmethod
-    def connect(self, place: Place, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
+    def connect(self, place: Endpoint, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
         """Connects, or gives up after so many seconds. Times are in UTC, text is Unicode, and locks are waited for LOCK_SECONDS.
 
         Raises:

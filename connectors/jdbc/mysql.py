@@ -8,8 +8,8 @@ import pyarrow as pa
 from connectors.databases import sessions
 from connectors.databases.tls import untrusted
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
+from connectors.jdbc.endpoint import Endpoint
 from connectors.jdbc.kept.mysql import Column, checks, key_checks
-from connectors.jdbc.place import Place
 from rocketconnect_sdk.schema import MOST_DIGITS, STRING, Field, Schema, Type, Unit, decimal, text, timestamp
 
 _TYPES = {
@@ -120,7 +120,7 @@ class Mysql(Dialect):
     flags: ClassVar[int] = 0
     """Of the protocol: what a connection asks for."""
 
-    def connect(self, place: Place, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
+    def connect(self, place: Endpoint, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
         """See Dialect."""
         from pymysql.err import OperationalError
 
@@ -132,7 +132,7 @@ class Mysql(Dialect):
             fix = "If the server is OceanBase, write oceanbase:// in connection.url"
             raise OperationalError(_UNSET, f"{error.args[1]}. {fix}") from None
 
-    def _connected(self, place: Place, user: str, password: str, seconds: int) -> Connection:
+    def _connected(self, place: Endpoint, user: str, password: str, seconds: int) -> Connection:
         from connectors.jdbc.mysql_connection import BulkConnection
 
         return BulkConnection(

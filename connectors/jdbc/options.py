@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from connectors.databases.tls import TLS, tls_of, tls_problems
-from connectors.jdbc.place import Place, parse_url, url_problem
+from connectors.jdbc.endpoint import Endpoint, parse_url, url_problem
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
@@ -42,7 +42,7 @@ CONNECTION = (
 """The options of a connection: `connection.url`, `user`, `password`, and TLS."""
 
 
-def database_of(config: Config, *, writes: bool = False) -> Place:
+def database_of(config: Config, *, writes: bool = False) -> Endpoint:
     """The database, by these options.
 
     Args:

@@ -10,8 +10,8 @@ from pyarrow import csv
 from connectors.databases import sessions
 from connectors.databases.tls import untrusted_text
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
+from connectors.jdbc.endpoint import Endpoint
 from connectors.jdbc.kept.postgres import Column, checks, key_checks, scale
-from connectors.jdbc.place import Place
 from rocketconnect_sdk.permissions.connections import libpq
 from rocketconnect_sdk.schema import MOST_DIGITS, STRING, Field, Schema, Type, Unit, decimal, text, timestamp
 
@@ -128,7 +128,7 @@ class Postgres(Dialect):
     nul = False
     check_now = "SET CONSTRAINTS ALL IMMEDIATE"
 
-    def connect(self, place: Place, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
+    def connect(self, place: Endpoint, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
         """See Dialect."""
         import psycopg
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from connectors.databases.tls import FIX
-from connectors.jdbc import Fault, Place, dialect_of, reading_of
+from connectors.jdbc import Endpoint, Fault, dialect_of, reading_of
 from connectors.jdbc.dialect import Connection
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 
@@ -20,7 +20,7 @@ class Session:
         password: Of the user; never shown.
     """
 
-    def __init__(self, place: Place, user: str, password: str) -> None:
+    def __init__(self, place: Endpoint, user: str, password: str) -> None:
         self.place = place
         self.dialect = dialect_of(place)
         self.reading = reading_of(place)

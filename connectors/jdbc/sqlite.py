@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from connectors.jdbc.dialect import CONNECT_SECONDS, LOCK_SECONDS, Connection, Dialect, Fault, Table
+from connectors.jdbc.endpoint import Endpoint
 from connectors.jdbc.kept.sqlite import checks
-from connectors.jdbc.place import Place
 from rocketconnect_sdk.permissions.roots import Access, roots
 from rocketconnect_sdk.schema import WHOLE, Field, Schema, Type, Unit, decimal, timestamp
 
@@ -49,7 +49,7 @@ class Sqlite(Dialect):
     parameter = "?"
     lock = ""
 
-    def connect(self, place: Place, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
+    def connect(self, place: Endpoint, user: str, password: str, seconds: int = CONNECT_SECONDS) -> Connection:
         """See Dialect."""
         del user, password, seconds
         allowed = roots(Access.WRITE if place.writes else Access.READ)

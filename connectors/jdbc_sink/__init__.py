@@ -147,7 +147,7 @@ class JdbcSink(DataFrameSink):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "JdbcTask":
         """See DataFrameSink."""
-        from connectors.jdbc_sink.merging import Writing
+        from connectors.jdbc_sink.merging import SinkSettings
         from connectors.jdbc_sink.store import Store
         from connectors.jdbc_sink.task import JdbcTask
 
@@ -155,7 +155,7 @@ class JdbcSink(DataFrameSink):
         place = database_of(config, writes=True)
         dialect = dialect_of(place)
         owner = (context.generation, context.epoch)
-        writing = Writing(
+        writing = SinkSettings(
             config["table.name.format"],
             tuple(map(compiled, config[ALLOWED])),
             config["insert.mode"] != _INSERT,
@@ -206,7 +206,7 @@ def _columns_problems(config: Config) -> Iterable[Problem]:
 
 
 def _database_problems(config: Config) -> Iterable[Problem]:
-    from connectors.jdbc_sink.look import database_problems
+    from connectors.jdbc_sink.preflight import database_problems
     from connectors.jdbc_sink.there import there_problems
 
     return database_problems(config, there_problems)

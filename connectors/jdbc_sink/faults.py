@@ -9,7 +9,7 @@ from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 _SHOWN = 500
 
 
-class Refused(PermanentError):
+class RejectedValues(PermanentError):
     """The database refuses values."""
 
 
@@ -36,7 +36,7 @@ def understood(fault: Fault, error: Exception, where: str, user: str, grants: Se
         Fault.UNTRUSTED: (PermanentError, f"there is no connection over TLS: {said}. {FIX}"),
         Fault.DENIED: (PermanentError, f"the user {user!r} is not let in or has no privilege: {said}{fix}"),
         Fault.MISSING: (PermanentError, f"something is not there: {said}. Make it, or set auto.create=true for tables"),
-        Fault.VALUE: (Refused, f"the database refuses values: {said}"),
+        Fault.VALUE: (RejectedValues, f"the database refuses values: {said}"),
         Fault.OTHER: (PermanentError, f"the database refuses the batch: {said}"),
     }
     kind, text = meanings[fault]

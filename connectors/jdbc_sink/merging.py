@@ -22,7 +22,7 @@ _SAVEPOINT = "rocketconnect_trial"
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class SinkSettings:
     """How rows are written.
 
     Attributes:
@@ -77,7 +77,7 @@ class Merging:
         log: For people.
     """
 
-    def __init__(self, dialect: Dialect, writing: Writing, log: Logger) -> None:
+    def __init__(self, dialect: Dialect, writing: SinkSettings, log: Logger) -> None:
         self._dialect = dialect
         self._writing = writing
         self._log = log

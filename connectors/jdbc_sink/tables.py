@@ -4,10 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from logging import Logger
 
-from connectors.jdbc import Dialect, Place, Table
+from connectors.jdbc import Dialect, Endpoint, Table
 from connectors.jdbc.dialect import Connection, execute
-from connectors.jdbc_sink.look import INEXACT, key_problem
-from connectors.jdbc_sink.merging import Writing
+from connectors.jdbc_sink.merging import SinkSettings
+from connectors.jdbc_sink.preflight import INEXACT, key_problem
 from connectors.jdbc_sink.shape import (
     Shape,
     checked,
@@ -41,7 +41,7 @@ class Tables:
         log: For people.
     """
 
-    def __init__(self, place: Place, dialect: Dialect, writing: Writing, log: Logger) -> None:
+    def __init__(self, place: Endpoint, dialect: Dialect, writing: SinkSettings, log: Logger) -> None:
         self._place = place
         self._dialect = dialect
         self._writing = writing

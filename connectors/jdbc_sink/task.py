@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from connectors.jdbc import Dialect, Fault, Place
+from connectors.jdbc import Dialect, Endpoint, Fault
 from connectors.jdbc.dialect import Connection, execute
-from connectors.jdbc_sink.faults import Refused, understood
-from connectors.jdbc_sink.look import privileges_of
-from connectors.jdbc_sink.merging import Merging, Prepared, Writing
+from connectors.jdbc_sink.faults import RejectedValues, understood
+from connectors.jdbc_sink.merging import Merging, Prepared, SinkSettings
 from connectors.jdbc_sink.naming import by_table
+from connectors.jdbc_sink.preflight import privileges_of
 from connectors.jdbc_sink.shape import Shape, as_read, fitted
 from connectors.jdbc_sink.store import Store
 from connectors.jdbc_sink.tables import Tables
@@ -59,11 +59,11 @@ class JdbcTask(DataFrameSinkTask):
 
     def __init__(
         self,
-        place: Place,
+        place: Endpoint,
         dialect: Dialect,
         login: tuple[str, str],
         store: Store,
-        writing: Writing,
+        writing: SinkSettings,
         flush: FlushPolicy,
         log: Logger,
     ) -> None:
@@ -125,7 +125,7 @@ class JdbcTask(DataFrameSinkTask):
                         self._merging.change(connection, each, each.changes)
                     self._store.put(connection, commit)
             self._missed = False
-        except Refused as error:
+        except RejectedValues as error:
             self._find_refused(prepared)
             if not self._reasons:
                 raise PermanentError(str(error)) from error

@@ -5,7 +5,7 @@ from contextlib import closing
 
 from connectors.jdbc import Dialect, Table, dialect_of
 from connectors.jdbc.options import database_of
-from connectors.jdbc_sink.look import SECONDS
+from connectors.jdbc_sink.preflight import SECONDS
 from connectors.jdbc_sink.shape import computed, met, numbered_problem, widens, without
 from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.configuration.references import login_is_known

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from connectors.jdbc import parse_url
+from connectors.jdbc.endpoint import place_of
 from connectors.jdbc.options import CONNECTION, connection_problems, database_of
-from connectors.jdbc.place import place_of
 from connectors.jdbc_source.place import Mode
 from rocketconnect_sdk.configuration import zones
 from rocketconnect_sdk.configuration.patterns import patterns_problem
@@ -23,7 +23,7 @@ from rocketconnect_sdk.source import Plan, Source, never
 if TYPE_CHECKING:
     from connectors.jdbc.session import Session
     from connectors.jdbc_source.ranges import Share
-    from connectors.jdbc_source.tables import Target, Wanted
+    from connectors.jdbc_source.tables import TableSettings, Target
     from connectors.jdbc_source.task import JdbcSourceTask
     from connectors.jdbc_source.verification import JdbcTables
 
@@ -172,13 +172,13 @@ class JdbcSource(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "JdbcSourceTask":
         """See Source."""
-        from connectors.jdbc_source.task import JdbcSourceTask, Rhythm
+        from connectors.jdbc_source.task import JdbcSourceTask, PollSettings
 
         wanted = _wanted(config)
         tables = tuple(task["tables"].split("\n")) if task["tables"] or wanted.query else ()
         zone = ZoneInfo(config["db.timezone"])
         first = datetime.fromisoformat(config["timestamp.initial"]) if config["timestamp.initial"] else None
-        rhythm = Rhythm(
+        rhythm = PollSettings(
             config["poll.interval"],
             config["bulk.interval"],
             config["batch.max.rows"],
@@ -204,12 +204,12 @@ def _session(config: Config) -> "Session":
     return Session(database_of(config), config["user"], config["password"] or "")
 
 
-def _wanted(config: Config) -> "Wanted":
+def _wanted(config: Config) -> "TableSettings":
     from connectors.jdbc_source.queries import bare
-    from connectors.jdbc_source.tables import Wanted
+    from connectors.jdbc_source.tables import TableSettings
 
     query = config["query"].strip()
-    return Wanted(
+    return TableSettings(
         Mode(config["mode"]),
         bare(query, parse_url(config["connection.url"]).written_as) if query else "",
         tuple(config["table.whitelist"]),

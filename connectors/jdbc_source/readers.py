@@ -28,7 +28,7 @@ _INT64 = Schema(Type.INT64)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Pace:
+class BatchSizer:
     """How many rows are read at once, so that they have about so many bytes.
 
     Args:
@@ -59,7 +59,7 @@ class Reader(ABC):
     """
 
     def __init__(
-        self, session: Session, find: Callable[[], Target], partition: str, interval: float, pace: Pace, *, columnar: bool
+        self, session: Session, find: Callable[[], Target], partition: str, interval: float, pace: BatchSizer, *, columnar: bool
     ) -> None:
         self.session = session
         self.partition = partition

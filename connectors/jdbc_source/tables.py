@@ -16,7 +16,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TableSettings:
     """What a configuration says.
 
     Attributes:
@@ -65,7 +65,7 @@ class Target:
     is_query: bool
 
 
-def names(session: Session, wanted: Wanted) -> Sequence[str]:
+def names(session: Session, wanted: TableSettings) -> Sequence[str]:
     """The names of the tables that are there, in order; the empty name is the query. Raises what Session.connected does."""
     if wanted.query:
         return [""]
@@ -75,7 +75,7 @@ def names(session: Session, wanted: Wanted) -> Sequence[str]:
     return [name for name in found if _matches(name, wanted.include or (".*",)) and not _matches(name, wanted.exclude)]
 
 
-def nothing_problem(session: Session, wanted: Wanted) -> Problem:
+def nothing_problem(session: Session, wanted: TableSettings) -> Problem:
     """That no table is matched, with those that may be meant. Raises what Session.connected does."""
     with session.connected() as connection:
         found = session.reading.tables(connection)
@@ -87,7 +87,7 @@ def nothing_problem(session: Session, wanted: Wanted) -> Problem:
     return Problem("table.whitelist", ",".join(wanted.include), "matches no table", meant)
 
 
-def look(session: Session, wanted: Wanted, name: str) -> tuple[Target, Sequence[Problem]]:
+def look(session: Session, wanted: TableSettings, name: str) -> tuple[Target, Sequence[Problem]]:
     """A table or the query as it is now, with what keeps it from being read. Raises what Session.connected does."""
     with session.connected(name or "query") as connection:
         if wanted.query:
@@ -116,22 +116,22 @@ def look(session: Session, wanted: Wanted, name: str) -> tuple[Target, Sequence[
     ), problems
 
 
-def topic_of(wanted: Wanted, name: str) -> str | None:
+def topic_of(wanted: TableSettings, name: str) -> str | None:
     """The topic of a table; None: that of the configuration."""
     return fitted(wanted.prefix + name) if wanted.prefix and name else None
 
 
-def shared_by(wanted: Wanted, found: Iterable[str]) -> tuple[str, str] | None:
+def shared_by(wanted: TableSettings, found: Iterable[str]) -> tuple[str, str] | None:
     """A topic that several of the tables would share, and what is to be said of it."""
     return shared_topic(Named(name, topic, (name,)) for name in found if (topic := topic_of(wanted, name)) is not None)
 
 
-def ties(wanted: Wanted, key: Sequence[str]) -> Sequence[str]:
+def ties(wanted: TableSettings, key: Sequence[str]) -> Sequence[str]:
     """The columns that tell rows of the same time from each other, or rows altogether."""
     return (wanted.incrementing,) if wanted.incrementing and wanted.mode is not Mode.TIMESTAMP else tuple(key)
 
 
-def _order(wanted: Wanted, fields: dict[str, Schema], key: Sequence[str]) -> Order | None:
+def _order(wanted: TableSettings, fields: dict[str, Schema], key: Sequence[str]) -> Order | None:
     if wanted.mode is Mode.BULK:
         return None
     columns = tuple(ties(wanted, wanted.key or key))
@@ -146,7 +146,7 @@ def _key_schema(name: str, fields: dict[str, Schema], key: Sequence[str]) -> Sch
 
 
 def _problems(
-    session: Session, connection: Connection, wanted: Wanted, name: str, fields: dict[str, Schema], key: Sequence[str]
+    session: Session, connection: Connection, wanted: TableSettings, name: str, fields: dict[str, Schema], key: Sequence[str]
 ) -> Iterator[Problem]:
     shown = name or "the query"
     if not fields:
@@ -172,7 +172,7 @@ def _problems(
         yield from _null_problems(session, connection, wanted, name, fields)
 
 
-def _named(wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _named(wanted: TableSettings) -> Iterator[tuple[str, str]]:
     if wanted.mode in (Mode.INCREMENTING, Mode.BOTH):
         yield "incrementing.column.name", wanted.incrementing
     if wanted.mode in (Mode.TIMESTAMP, Mode.BOTH):
@@ -180,7 +180,7 @@ def _named(wanted: Wanted) -> Iterator[tuple[str, str]]:
     yield from (("key.columns", column) for column in wanted.key)
 
 
-def _tie_problems(wanted: Wanted, shown: str, fields: dict[str, Schema], key: Sequence[str]) -> Iterator[Problem]:
+def _tie_problems(wanted: TableSettings, shown: str, fields: dict[str, Schema], key: Sequence[str]) -> Iterator[Problem]:
     if wanted.mode is not Mode.TIMESTAMP:
         return
     columns = wanted.key or key
@@ -192,7 +192,7 @@ def _tie_problems(wanted: Wanted, shown: str, fields: dict[str, Schema], key: Se
 
 
 def _null_problems(
-    session: Session, connection: Connection, wanted: Wanted, name: str, fields: dict[str, Schema]
+    session: Session, connection: Connection, wanted: TableSettings, name: str, fields: dict[str, Schema]
 ) -> Iterator[Problem]:
     filled = session.reading.not_null(connection, name)
     for option, column in _named(wanted):

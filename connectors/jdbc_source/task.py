@@ -9,8 +9,8 @@ from connectors.jdbc.session import Session
 from connectors.jdbc_source.place import Mode
 from connectors.jdbc_source.ranged import RangedRows
 from connectors.jdbc_source.ranges import Share, foreign
-from connectors.jdbc_source.readers import AllRows, NewRows, Pace, Reader
-from connectors.jdbc_source.tables import Target, Wanted, look
+from connectors.jdbc_source.readers import AllRows, BatchSizer, NewRows, Reader
+from connectors.jdbc_source.tables import TableSettings, Target, look
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
@@ -20,7 +20,7 @@ _LONGEST_IDLE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class PollSettings:
     """When and how much is read.
 
     Attributes:
@@ -55,7 +55,13 @@ class JdbcSourceTask(SourceTask):
     remaining_unit = "rows"
 
     def __init__(
-        self, session: Session, wanted: Wanted, names: Sequence[str], share: Share | None, rhythm: Rhythm, context: TaskContext
+        self,
+        session: Session,
+        wanted: TableSettings,
+        names: Sequence[str],
+        share: Share | None,
+        rhythm: PollSettings,
+        context: TaskContext,
     ) -> None:
         self._session = session
         self._wanted = wanted
@@ -109,7 +115,7 @@ class JdbcSourceTask(SourceTask):
 
     def _reader(self, name: str, offsets: Mapping[str, Offset]) -> Reader:
         rhythm, context = self._rhythm, self._context
-        pace = Pace(min(rhythm.rows, context.batch_records), context.batch_bytes)
+        pace = BatchSizer(min(rhythm.rows, context.batch_records), context.batch_bytes)
         bulk = self._wanted.mode is Mode.BULK
         position = offsets.get(partition(self._wanted, name))
         others = (
@@ -143,6 +149,6 @@ class JdbcSourceTask(SourceTask):
         return target
 
 
-def partition(wanted: Wanted, name: str) -> str:
+def partition(wanted: TableSettings, name: str) -> str:
     """The source partition of a table. Offsets of one mode mean nothing in another."""
     return f"{wanted.mode.value} {name}" if name else f"{wanted.mode.value} query"

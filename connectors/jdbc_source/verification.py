@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from connectors.jdbc.reading.table_rows import JdbcRows, table_of
 from connectors.jdbc.session import Session
-from connectors.jdbc_source.tables import Wanted, names, topic_of
+from connectors.jdbc_source.tables import TableSettings, names, topic_of
 from rocketconnect_sdk.verification import CapturedTable, SourceTables, TableRows
 
 
@@ -17,7 +17,7 @@ class JdbcTables(SourceTables):
         topic: Of the configuration.
     """
 
-    def __init__(self, session: Session, wanted: Wanted, topic: str) -> None:
+    def __init__(self, session: Session, wanted: TableSettings, topic: str) -> None:
         self._session = session
         self._wanted = wanted
         self._topic = topic

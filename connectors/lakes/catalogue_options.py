@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from connectors.jdbc.place import parse_url
-from connectors.jdbc.place import url_problem as jdbc_problem
+from connectors.jdbc.endpoint import parse_url
+from connectors.jdbc.endpoint import url_problem as jdbc_problem
 from connectors.lakes.options import TOPIC
 from connectors.lakes.rest_catalogue import SCOPE, CatalogueRefused, RestCatalogue, RestLogin
 from rocketconnect_sdk.configuration.preflight import preflight

@@ -10,7 +10,7 @@ from pymongo.collection import Collection
 from pymongo.errors import BulkWriteError, DocumentTooLarge, InvalidName, PyMongoError
 
 from connectors.mongodb.client import OPTIONS, of_server, own_errors
-from connectors.mongodb.requests import Request, Writing
+from connectors.mongodb.requests import Request, SinkSettings
 from rocketconnect_sdk.errors import RecordError, SystemAway
 from rocketconnect_sdk.writes import Connection, Operation
 
@@ -27,7 +27,7 @@ class MongoConnection(Connection):
         writing: How documents are written.
     """
 
-    def __init__(self, client: MongoClient[dict[str, Any]], place: str, database: str, writing: Writing) -> None:
+    def __init__(self, client: MongoClient[dict[str, Any]], place: str, database: str, writing: SinkSettings) -> None:
         self._client = client
         self._place = place
         self._database = client.get_database(database, codec_options=OPTIONS)

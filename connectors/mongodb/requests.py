@@ -15,7 +15,7 @@ Request = DeleteOne | ReplaceOne[dict[str, Any]] | UpdateOne
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class SinkSettings:
     """How documents are written.
 
     Attributes:

@@ -102,10 +102,10 @@ class MongodbSink(WriteSink):
         """See WriteSink."""
         from connectors.mongodb.client import client_of
         from connectors.mongodb.connection import MongoConnection
-        from connectors.mongodb.requests import Writing
+        from connectors.mongodb.requests import SinkSettings
 
         del context
-        writing = Writing(updates=config["write.method"] == "update", extended=config["extended.json"])
+        writing = SinkSettings(updates=config["write.method"] == "update", extended=config["extended.json"])
         return MongoConnection(client_of(config), config["url"], config["database"], writing)
 
 

@@ -11,7 +11,7 @@ from connectors.mysql_cdc_source.binlog.server import (
     log_files,
     variables_of,
 )
-from connectors.mysql_cdc_source.watermark import Place, Watermark, file_number, server_of
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate, Watermark, file_number, server_of
 from rocketconnect_sdk.errors import PermanentError
 
 _FILE_DIGITS = 6
@@ -44,9 +44,9 @@ class Server:
         """The name of a file of the log."""
         return f"{self._base}.{number:0{_FILE_DIGITS}}"
 
-    def place(self, position: Position) -> Place:
+    def place(self, position: Position) -> BinlogCoordinate:
         """A position that names a file, as a place."""
-        return Place(self.era, file_number(position.file), position.offset)
+        return BinlogCoordinate(self.era, file_number(position.file), position.offset)
 
     def mark(self, position: Position, *, snapshot_done: bool) -> Watermark:
         """The watermark of a place."""

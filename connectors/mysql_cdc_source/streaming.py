@@ -16,7 +16,7 @@ from connectors.mysql_cdc_source.rows.log_columns import LogColumns, LoggedRows
 from connectors.mysql_cdc_source.rows.window import Seen, TableWindow
 from connectors.mysql_cdc_source.statements.effects import effects_of
 from connectors.mysql_cdc_source.tables import Filter, Name, Table, as_logged
-from connectors.mysql_cdc_source.watermark import Place, file_number
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate, file_number
 from rocketconnect_sdk.changes import Operation, TableChanges, Transaction
 from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.changes.table import getter
@@ -100,7 +100,7 @@ class LogReader:
         *,
         folded: bool = False,
     ) -> None:
-        self.place: Place | None = None
+        self.place: BinlogCoordinate | None = None
         self.gtid_set = ""
         self.window: TableWindow | None = None
         self._last: Entry | None = None
@@ -117,7 +117,7 @@ class LogReader:
         self._full: list[SourceBatch] = []
         self._entries: deque[Entry] = deque()
         self._file, self._number = "", 0
-        self._event: Place = Place(0, 0, 0)
+        self._event: BinlogCoordinate = BinlogCoordinate(0, 0, 0)
         self._row = 0
         self._order = 0
         self._orders: Counter[Name] = Counter()
@@ -174,11 +174,11 @@ class LogReader:
             self.place = self._place(entry)
             self.gtid_set = entry.position.gtid_set
 
-    def _place(self, entry: Entry) -> Place:
+    def _place(self, entry: Entry) -> BinlogCoordinate:
         file = entry.position.file
         if file != self._file:
             self._file, self._number = file, file_number(file)
-        return Place(self._era, self._number, entry.position.offset)
+        return BinlogCoordinate(self._era, self._number, entry.position.offset)
 
     def _seen(self, entry: Entry) -> Seen:
         return Seen(self._place(entry), entry.gtid)

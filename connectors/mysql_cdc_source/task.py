@@ -26,7 +26,7 @@ from connectors.mysql_cdc_source.server import Server, first_place, log_end
 from connectors.mysql_cdc_source.settings import Settings
 from connectors.mysql_cdc_source.streaming import LogReader
 from connectors.mysql_cdc_source.tables import Name, Table, names, now
-from connectors.mysql_cdc_source.watermark import Place, Watermark, behind
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate, Watermark, behind
 from rocketconnect_sdk.changes.snapshots.incremental import Requests
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.database_logs.task import LogTask
@@ -51,7 +51,7 @@ class MysqlCdcTask(LogTask[Watermark, LogReader]):
         super().__init__(settings.capture, context)
         self._settings = settings
         self._stream: BinlogStream | None = None
-        self._end = Place(0, 0, 0)
+        self._end = BinlogCoordinate(0, 0, 0)
         """Where the log ended when it was opened."""
         self._files: Sequence[LogFile] = ()
         """Of the log, when it was looked at."""
@@ -123,7 +123,7 @@ class MysqlCdcTask(LogTask[Watermark, LogReader]):
             raise PermanentError(msg)
         self.context.log.warning("another server has the log now: going on behind the GTIDs %s", mark.gtid_set)
         self._server.era = place.era + 1
-        return Watermark(Place(place.era + 1, 0, 0), mark.snapshot_done, self._server.identity, mark.gtid_set), Position(
+        return Watermark(BinlogCoordinate(place.era + 1, 0, 0), mark.snapshot_done, self._server.identity, mark.gtid_set), Position(
             gtid_set=mark.gtid_set
         )
 
@@ -212,7 +212,7 @@ class MysqlCdcTask(LogTask[Watermark, LogReader]):
         """See LogTask."""
         return self._read_to(mark) >= self._end
 
-    def _read_to(self, mark: Watermark) -> Place:
+    def _read_to(self, mark: Watermark) -> BinlogCoordinate:
         return (None if self.log is None else self.log.place) or mark.place
 
     def close_more(self) -> None:

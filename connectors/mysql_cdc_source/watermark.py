@@ -22,7 +22,7 @@ _NONE, _MARIADB, _MYSQL = range(3)
 _MARIADB_PART = re.compile(r"(\d+)-(\d+)-(\d+)")
 
 
-class Place(NamedTuple):
+class BinlogCoordinate(NamedTuple):
     """A place in the logs of the servers that were read, one after the other.
 
     Attributes:
@@ -47,7 +47,7 @@ class Watermark:
         gtid_set: The transactions before the place; empty: not known.
     """
 
-    place: Place
+    place: BinlogCoordinate
     snapshot_done: bool
     server: tuple[int, ...]
     gtid_set: str
@@ -68,7 +68,7 @@ class Watermark:
             msg = "has other integers than a position of the log"
             raise ValueError(msg)
         server = offset[_FIXED : _FIXED + _WORDS]
-        return cls(Place(*offset[:3]), bool(offset[3]), server, _text(offset[_FIXED + _WORDS :]))
+        return cls(BinlogCoordinate(*offset[:3]), bool(offset[3]), server, _text(offset[_FIXED + _WORDS :]))
 
 
 def server_of(identity: str) -> tuple[int, ...]:
@@ -76,7 +76,7 @@ def server_of(identity: str) -> tuple[int, ...]:
     return _words(hashlib.sha256(identity.encode()).digest()[:16])
 
 
-def behind(files: Sequence[LogFile], place: Place) -> int | None:
+def behind(files: Sequence[LogFile], place: BinlogCoordinate) -> int | None:
     """How many bytes of the log come behind a place; None: its file is not among them.
 
     Args:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from connectors.objects.checks import folder_problems
+from connectors.objects.location import FOLDER, HDFS, url_problem
 from connectors.objects.options import SERVERS, login_of, login_problems, may_ask, name_of, place_of
-from connectors.objects.place import FOLDER, HDFS, url_problem
 from rocketconnect_sdk.columns.declared import columns_option, given_columns, no_rows_problem
 from rocketconnect_sdk.configuration.csv_options import WRITTEN_DELIMITER, delimiter_of
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
@@ -20,7 +20,7 @@ from rocketconnect_sdk.targets.owned import Target
 if TYPE_CHECKING:
     from connectors.object_store_sink.forms import Form
     from connectors.object_store_sink.layout import Layout
-    from connectors.object_store_sink.task import ObjectTask, Written
+    from connectors.object_store_sink.task import ObjectTask, SinkSettings
 
 _FORMATS = ("parquet", "orc", "jsonlines", "csv")
 _TABLES = ("parquet", "orc", "csv")
@@ -134,12 +134,12 @@ class ObjectStoreSink(RecordSink):
 
         end(self.written(config), connector_uid)
 
-    def written(self, config: Config) -> "Written":
+    def written(self, config: Config) -> "SinkSettings":
         """What is written, and where."""
-        from connectors.object_store_sink.task import Written
+        from connectors.object_store_sink.task import SinkSettings
 
         place = place_of(config)
-        return Written(place, None if place.kind == FOLDER else login_of(config), form_of(config), layout_of(config))
+        return SinkSettings(place, None if place.kind == FOLDER else login_of(config), form_of(config), layout_of(config))
 
 
 def form_of(config: Config) -> "Form":
@@ -212,7 +212,7 @@ def _store_problems(config: Config) -> Iterable[Problem]:
 
         yield from write_problems(place_of(config), login_of(config))
     else:
-        from connectors.object_store_sink.look import bucket_problems
+        from connectors.object_store_sink.preflight import bucket_problems
 
         yield from bucket_problems(place_of(config), login_of(config))
 

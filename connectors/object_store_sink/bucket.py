@@ -10,8 +10,8 @@ from obstore.exceptions import AlreadyExistsError, PreconditionError
 
 from connectors.object_store_sink.compared import ComparedManifests, Quicker
 from connectors.object_store_sink.store import HIDDEN, STAGED, Store
+from connectors.objects.location import AZURE, GOOGLE, S3, Location
 from connectors.objects.logins import Login
-from connectors.objects.place import AZURE, GOOGLE, S3, Place
 from connectors.objects.remote import Remote, asking, connect, says_no_bucket
 from connectors.objects.removing import remove
 from rocketconnect_sdk.errors import PermanentError
@@ -39,7 +39,7 @@ class BucketStore(Store):
         owner: Who writes.
     """
 
-    def __init__(self, place: Place, login: Login, owner: Owner) -> None:
+    def __init__(self, place: Location, login: Login, owner: Owner) -> None:
         self._place = place
         self._remote = connect(place, login)
         self._patient = connect(place, login, seconds=_WHOLE_SECONDS) if place.kind == AZURE else self._remote
@@ -111,7 +111,7 @@ class BucketStore(Store):
 class _ObjectManifests(ComparedManifests["UpdateVersion"]):
     """One object that is replaced by the next manifest, if nobody else has replaced it meanwhile."""
 
-    def __init__(self, place: Place, remote: Remote, owner: Owner) -> None:
+    def __init__(self, place: Location, remote: Remote, owner: Owner) -> None:
         super().__init__(place, owner, asking)
         self._remote = remote
 
@@ -136,7 +136,7 @@ class _ObjectManifests(ComparedManifests["UpdateVersion"]):
         return _version(put)
 
 
-def ignores_conditions(remote: Remote, place: Place) -> bool:
+def ignores_conditions(remote: Remote, place: Location) -> bool:
     """Whether the store takes a write whose condition does not hold. Changes nothing where it does not."""
     with asking(place):
         try:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
-from connectors.objects.place import Place
+from connectors.objects.location import Location
 from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.targets.manifests import Manifest, Manifests, Owner
 
@@ -29,7 +29,7 @@ class ComparedManifests(Manifests, Generic[_Version]):
         asking: Turns errors of the store in a block into those of a task.
     """
 
-    def __init__(self, place: Place, owner: Owner, asking: Callable[[Place], AbstractContextManager[None]]) -> None:
+    def __init__(self, place: Location, owner: Owner, asking: Callable[[Location], AbstractContextManager[None]]) -> None:
         super().__init__(place, owner, exclusive=False)
         self._asked = place
         self._asking = asking

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 from connectors.object_store_sink.compared import ComparedManifests, Quicker
 from connectors.object_store_sink.store import HIDDEN, STAGED, Store
-from connectors.objects.files import NotThere, Refused, StagedFiles, Taken, asking
-from connectors.objects.place import Place
+from connectors.objects.files import NotThere, StagedFiles, StoreRejected, Taken, asking
+from connectors.objects.location import Location
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.targets.manifests import Manifest, Owner, manifest_from_json
 from rocketconnect_sdk.wording.counts import counted
@@ -32,7 +32,7 @@ class FilesStore(Store):
         owner: Who writes.
     """
 
-    def __init__(self, place: Place, files: StagedFiles, owner: Owner) -> None:
+    def __init__(self, place: Location, files: StagedFiles, owner: Owner) -> None:
         self._place = place
         self._files = files
         self._manifests = _FileManifests(place, files, owner)
@@ -100,12 +100,12 @@ class _FileManifests(ComparedManifests[str]):
     server does one, whoever else tries, and none once the newest is another one. The folder comes with its first file, and stays.
     """
 
-    def __init__(self, place: Place, files: StagedFiles, owner: Owner) -> None:
+    def __init__(self, place: Location, files: StagedFiles, owner: Owner) -> None:
         super().__init__(place, owner, asking)
         self._files = files
 
     def tidy(self) -> None:
-        """Removes what is left of manifests that cannot become the newest any more. Raises Refused."""
+        """Removes what is left of manifests that cannot become the newest any more. Raises StoreRejected."""
         newest = self._name()
         if newest is None:
             return
@@ -165,6 +165,6 @@ class _FileManifests(ComparedManifests[str]):
             raise Quicker from None
         if known is not None:
             # The next start does it otherwise.
-            with suppress(Refused):
+            with suppress(StoreRejected):
                 self._files.remove(f"{_MANIFESTS}/{known}.json")
         return name

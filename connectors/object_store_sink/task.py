@@ -15,8 +15,8 @@ from connectors.object_store_sink.forms import Form, refusals, table_of
 from connectors.object_store_sink.layout import Layout, Staged
 from connectors.object_store_sink.store import Store, plain
 from connectors.objects.files import FilesLogin
+from connectors.objects.location import FOLDER, Location
 from connectors.objects.logins import Login
-from connectors.objects.place import FOLDER, Place
 from rocketconnect_sdk.errors import RecordError, RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, Receipt, RecordSinkTask, SinkCommit, SinkWriter
@@ -36,7 +36,7 @@ def nobody(names: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SinkSettings:
     """What is written, and where. Picklable.
 
     Attributes:
@@ -46,7 +46,7 @@ class Written:
         layout: Into which folders.
     """
 
-    place: Place
+    place: Location
     login: Login | FilesLogin | None
     form: Form
     layout: Layout
@@ -70,14 +70,14 @@ class ObjectTask(RecordSinkTask):
     """Adds objects to a prefix, exactly once. Several tasks of one connector may.
 
     Args:
-        target: See Written.
+        target: See SinkSettings.
         owner: Who writes.
         flush: When batches are closed.
         log: For people.
         named: Is told of names before anything is that counts on it; what it raises is as if a name could not be given.
     """
 
-    def __init__(self, target: Written, owner: Owner, flush: FlushPolicy, log: Logger, named: Named = nobody) -> None:
+    def __init__(self, target: SinkSettings, owner: Owner, flush: FlushPolicy, log: Logger, named: Named = nobody) -> None:
         self._target = target
         self._owner = owner
         self._flush = flush
@@ -179,11 +179,11 @@ class ObjectWriter(SinkWriter):
     """Stages objects.
 
     Args:
-        target: See Written.
+        target: See SinkSettings.
         owner: Who writes.
     """
 
-    def __init__(self, target: Written, owner: Owner) -> None:
+    def __init__(self, target: SinkSettings, owner: Owner) -> None:
         self._target = target
         self._owner = owner
         self._store: Store | None = None
@@ -262,7 +262,7 @@ def names_of(manifest: Manifest) -> Mapping[str, _Pairs]:
     return found
 
 
-def end(target: Written, connector_uid: str, named: Named = nobody) -> None:
+def end(target: SinkSettings, connector_uid: str, named: Named = nobody) -> None:
     """Of a connector that is deleted: what counts gets its name, which `named` is told, and what is staged besides is removed."""
     store = target.store(Owner(connector_uid, 0, 0, 0))
 

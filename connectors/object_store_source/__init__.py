@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
+from connectors.objects.location import FOLDER, HDFS, url_problem
 from connectors.objects.options import SERVERS, login_of, login_problems, may_ask, name_of, place_of
-from connectors.objects.place import FOLDER, HDFS, url_problem
 from rocketconnect_sdk.columns.declared import DOC, columns_option
 from rocketconnect_sdk.configuration.csv_options import READ_DELIMITER
 from rocketconnect_sdk.context import TaskContext
@@ -171,7 +171,7 @@ def _store_problems(config: Config) -> Iterable[Problem]:
         if place_of(config).kind == HDFS:
             yield from _hdfs_problems(config)
             return
-        from connectors.objects.look import SECONDS, quick, reach_problems
+        from connectors.objects.preflight import SECONDS, quick, reach_problems
 
         place, login = place_of(config), login_of(config)
         found = list(reach_problems(place, login, quick(place, login), ""))

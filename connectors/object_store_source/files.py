@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from connectors.object_store_source.listing import Found, Gone, Objects
-from connectors.objects.files import Files, NotThere, Refused, asking
-from connectors.objects.place import Place
+from connectors.objects.files import Files, NotThere, StoreRejected, asking
+from connectors.objects.location import Location
 from rocketconnect_sdk.errors import SystemAway
 
 COPYING = "._COPYING_"
@@ -20,7 +20,7 @@ class FilesFolder(Objects):
         unfinished: Names that end so are of files that are not whole.
     """
 
-    def __init__(self, place: Place, files: Files, unfinished: Sequence[str]) -> None:
+    def __init__(self, place: Location, files: Files, unfinished: Sequence[str]) -> None:
         self._place = place
         self._files = files
         self._unfinished = tuple(unfinished)
@@ -56,7 +56,7 @@ class FilesFolder(Objects):
             data, refused = b"", None
             try:
                 data = self._files.read(found.name, start, length)
-            except Refused as error:
+            except StoreRejected as error:
                 refused = error
             self._check(found)
             if refused is not None:

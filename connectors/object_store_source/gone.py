@@ -29,9 +29,9 @@ class GoneObjects:
         self._since.clear()
         self.over.clear()
 
-    def look(self) -> "Look":
+    def look(self) -> "Listing":
         """A look begins."""
-        return Look(self)
+        return Listing(self)
 
     def missing(self, partitions: Iterable[str]) -> None:
         """These, and no others, were not found by a look that has found something."""
@@ -44,7 +44,7 @@ class GoneObjects:
             self.over.extend(over)
 
 
-class Look:
+class Listing:
     """What one look finds."""
 
     def __init__(self, gone: GoneObjects) -> None:

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
 
+from connectors.objects.location import Location
 from connectors.objects.logins import Login
-from connectors.objects.place import Place
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.permissions.roots import reading
 
@@ -83,7 +83,7 @@ class Bucket(Objects):
         retries: How often a request is repeated.
     """
 
-    def __init__(self, place: Place, login: Login, *, seconds: float = 30, retries: int = 3) -> None:
+    def __init__(self, place: Location, login: Login, *, seconds: float = 30, retries: int = 3) -> None:
         from connectors.objects.remote import connect
 
         self._place = place

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from connectors.object_store_source.listing import Bucket, Folder, Objects
 from connectors.objects.files import FilesLogin
+from connectors.objects.location import FOLDER, Location
 from connectors.objects.logins import Login
-from connectors.objects.place import FOLDER, Place
 
 
-def objects_of(place: Place, login: Login | None) -> Objects:
+def objects_of(place: Location, login: Login | None) -> Objects:
     """Those of a place. Asks nobody."""
     if place.kind == FOLDER or login is None:
         return Folder(Path(place.prefix))

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
+from connectors.objects.location import FOLDER
 from connectors.objects.options import place_of
-from connectors.objects.place import FOLDER
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.permissions.roots import writing

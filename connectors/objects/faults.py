@@ -4,7 +4,7 @@ import re
 from enum import Enum
 from http import HTTPStatus
 
-from connectors.objects.place import AZURE, FTP, GOOGLE, HDFS, S3, SFTP, Place
+from connectors.objects.location import AZURE, FTP, GOOGLE, HDFS, S3, SFTP, Location
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 
 _CODE = re.compile(r"<Code>([A-Za-z0-9]{1,64})</Code>")
@@ -88,7 +88,7 @@ _FIX = {
 }
 
 
-def fault_of(error: BaseException, place: Place) -> tuple[Fault, str]:
+def fault_of(error: BaseException, place: Location) -> tuple[Fault, str]:
     """What an error of obstore means, and what the server said, in a few words without any value of the request."""
     text = str(error)
     code, status = _CODE.search(text), _STATUS.search(text)
@@ -112,12 +112,12 @@ def fault_of(error: BaseException, place: Place) -> tuple[Fault, str]:
     return fault, said or {Fault.AWAY: "no connection", Fault.REGION: "a redirect"}.get(fault, type(error).__name__)
 
 
-def understood(error: BaseException, place: Place) -> ConnectorError:
+def understood(error: BaseException, place: Location) -> ConnectorError:
     """The error that says what the task does about one of obstore."""
     return meaning(*fault_of(error, place), place)
 
 
-def meaning(fault: Fault, said: str, place: Place) -> ConnectorError:
+def meaning(fault: Fault, said: str, place: Location) -> ConnectorError:
     """The error that says what the task does about a fault, of which the store said this."""
     if fault in (Fault.AWAY, Fault.BUSY):
         return SystemAway(f"{place}: the store {fault.value} ({said})")

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from connectors.objects.faults import Fault, meaning
-from connectors.objects.place import Place
+from connectors.objects.location import Location
 
 
-class Refused(Exception):
+class StoreRejected(Exception):
     """What a server said instead of an answer, or that it said nothing.
 
     Attributes:
@@ -23,11 +23,11 @@ class Refused(Exception):
         self.said = said
 
 
-class NotThere(Refused):
+class NotThere(StoreRejected):
     """There is no such file or folder, or not the folder that it is to be in."""
 
 
-class Taken(Refused):
+class Taken(StoreRejected):
     """Something has the name already."""
 
 
@@ -54,7 +54,7 @@ class FilesLogin(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def files(self, place: Place) -> "StagedFiles":
+    def files(self, place: Location) -> "StagedFiles":
         """The files below a folder of it. Asks nobody."""
 
 
@@ -64,7 +64,7 @@ class Files(ABC):
     Nothing that changes something is done twice, unless it is known that it was not done.
 
     Raises:
-        Refused: of all methods: the server has refused it, or does not answer; then a change may have been made all the same.
+        StoreRejected: of all methods: the server has refused it, or does not answer; then a change may have been made all the same.
     """
 
     @abstractmethod
@@ -122,9 +122,9 @@ class StagedFiles(Files):
 
 
 @contextmanager
-def asking(place: Place) -> Iterator[None]:
+def asking(place: Location) -> Iterator[None]:
     """Turns what a server has refused in the block into what the task does about it. Raises as `meaning` says."""
     try:
         yield
-    except Refused as error:
+    except StoreRejected as error:
         raise meaning(error.fault, error.said, place) from None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 
 from connectors.objects.files import FilesLogin, StagedFiles
-from connectors.objects.place import Place
+from connectors.objects.location import Location
 
 HTTP_PORT = 9870
 """Of a NameNode, where its configuration does not say another one."""
@@ -133,7 +133,7 @@ class HdfsLogin(Login, FilesLogin):
         """See Login."""
         return ("delegation.token", "") if self.token else ("user.name", self.user)
 
-    def files(self, place: Place) -> StagedFiles:
+    def files(self, place: Location) -> StagedFiles:
         """See FilesLogin."""
         from connectors.objects.webhdfs import WebHdfs
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 from connectors.objects.faults import Fault, fix_of
-from connectors.objects.files import NotThere, Refused, Status
+from connectors.objects.files import NotThere, Status, StoreRejected
+from connectors.objects.location import HDFS, Location
 from connectors.objects.logins import HdfsLogin, Login
-from connectors.objects.place import HDFS, Place
 from connectors.objects.webhdfs import WebHdfs
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.permissions.connections import HostRefused
@@ -17,17 +17,17 @@ SECONDS = 3
 _PORTS = {"http": 80, "https": 443}
 
 
-def write_problems(place: Place, login: Login) -> Iterator[Problem]:
+def write_problems(place: Location, login: Login) -> Iterator[Problem]:
     """Asks whether files can be written there. Changes nothing."""
     yield from _told(place, login, _write)
 
 
-def read_problems(place: Place, login: Login) -> Iterator[Problem]:
+def read_problems(place: Location, login: Login) -> Iterator[Problem]:
     """Asks whether there are files that can be read."""
     yield from _told(place, login, _read)
 
 
-def _told(place: Place, login: Login, look: Callable[[Place, HdfsLogin], Iterator[Problem]]) -> Iterator[Problem]:
+def _told(place: Location, login: Login, look: Callable[[Location, HdfsLogin], Iterator[Problem]]) -> Iterator[Problem]:
     """What somebody sees who looks. What does not answer now may do so later, which is a warning."""
     if not isinstance(login, HdfsLogin):
         msg = f"no HDFS is reached by a {type(login).__name__}"
@@ -36,7 +36,7 @@ def _told(place: Place, login: Login, look: Callable[[Place, HdfsLogin], Iterato
         yield from look(place, login)
     except HostRefused as error:
         yield Problem("endpoint", login.endpoint, f"leads to a host that is not allowed: {error}", "Name a host that is allowed.")
-    except Refused as error:
+    except StoreRejected as error:
         is_away = error.fault in (Fault.AWAY, Fault.BUSY)
         key, value = login.who if error.fault in (Fault.KEYS, Fault.DENIED) else ("endpoint", login.endpoint)
         fix = fix_of(error.fault, HDFS) or (
@@ -46,7 +46,7 @@ def _told(place: Place, login: Login, look: Callable[[Place, HdfsLogin], Iterato
         yield Problem(key, value, reason, f"{fix}.", is_warning=is_away or error.fault is Fault.FULL)
 
 
-def _write(place: Place, login: HdfsLogin) -> Iterator[Problem]:
+def _write(place: Location, login: HdfsLogin) -> Iterator[Problem]:
     above, found = _nearest(place, login)
     if found is not None and not found.is_folder:
         yield Problem("url", str(place), "is a file, or is in one", "Name a folder.")
@@ -63,7 +63,7 @@ def _write(place: Place, login: HdfsLogin) -> Iterator[Problem]:
         yield Problem("endpoint", login.endpoint, reason, fix, is_warning=True)
 
 
-def _read(place: Place, login: HdfsLogin) -> Iterator[Problem]:
+def _read(place: Location, login: HdfsLogin) -> Iterator[Problem]:
     files = WebHdfs(place, login, seconds=SECONDS)
     try:
         found = files.status("")
@@ -76,11 +76,11 @@ def _read(place: Place, login: HdfsLogin) -> Iterator[Problem]:
     files.check_access("", "r-x")
 
 
-def _nearest(place: Place, login: HdfsLogin) -> tuple[WebHdfs, Status | None]:
+def _nearest(place: Location, login: HdfsLogin) -> tuple[WebHdfs, Status | None]:
     """The folder, or the nearest one above it that is there."""
     prefix = place.prefix
     while True:
-        above = WebHdfs(Place(HDFS, place.bucket, prefix), login, seconds=SECONDS)
+        above = WebHdfs(Location(HDFS, place.bucket, prefix), login, seconds=SECONDS)
         try:
             return above, above.status("")
         except NotThere:

@@ -7,8 +7,19 @@ from importlib.util import find_spec
 from urllib.parse import urlsplit
 
 from connectors.objects.google import key_problem
+from connectors.objects.location import (
+    AZURE,
+    FOLDER,
+    GOOGLE,
+    HDFS,
+    S3,
+    Location,
+    endpoint_problem,
+    parse_url,
+    servers,
+    servers_problem,
+)
 from connectors.objects.logins import AzureLogin, GoogleLogin, HdfsLogin, Login, S3Login, account_key_problem, token_problem
-from connectors.objects.place import AZURE, FOLDER, GOOGLE, HDFS, S3, Place, endpoint_problem, parse_url, servers, servers_problem
 from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
@@ -136,12 +147,12 @@ _OF = {
 """By kind of place how it is written, and the options that mean something with it."""
 
 
-def place_of(config: Config) -> Place:
+def place_of(config: Config) -> Location:
     """What the option url names."""
     return parse_url(config["url"])
 
 
-def login_of(config: Config, place: Place | None = None) -> Login:
+def login_of(config: Config, place: Location | None = None) -> Login:
     """How the server is reached.
 
     Args:
@@ -169,7 +180,7 @@ def name_of(config: Config) -> str:
     return place.name(login_of(config).url("") if place.kind == AZURE else config["endpoint"])
 
 
-def login_problems(config: Config, place: Place | None = None, key: str = "url") -> Iterable[Problem]:
+def login_problems(config: Config, place: Location | None = None, key: str = "url") -> Iterable[Problem]:
     """What is missing or too much. What the environment of an executor says of a cloud is its operator's, and never used.
 
     Args:
@@ -250,7 +261,7 @@ def _account_problems(config: Config) -> Iterable[Problem]:
             yield Problem(key, "", reason, "Copy it anew from the storage account to where the reference leads.")
 
 
-def may_ask(config: Config, place: Place | None = None) -> bool:
+def may_ask(config: Config, place: Location | None = None) -> bool:
     """Whether there is a store that can be asked: where keys are still references, it is seen when the task starts.
 
     Args:
@@ -266,7 +277,7 @@ def may_ask(config: Config, place: Place | None = None) -> bool:
     return not any(REFERENCE.fullmatch(config[key] or "") for key in _OF[kind][1] if key in _WHO)
 
 
-def _refused(config: Config, place: Place) -> Problem | None:
+def _refused(config: Config, place: Location) -> Problem | None:
     """The server that the executor lets no connector speak to, also where no endpoint is given."""
     for host, port in of_urls(servers(login_of(config, place).url(place.bucket))):
         if reason := host_problem(host, port):

@@ -10,8 +10,8 @@ from obstore.store import AzureStore, GCSStore, S3Store
 
 from connectors.objects.faults import understood
 from connectors.objects.google import tokens
+from connectors.objects.location import Location
 from connectors.objects.logins import AzureLogin, GoogleLogin, Login, S3Login, account_key_problem, token_problem
-from connectors.objects.place import Place
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.permissions.connections import check_url
 from rocketconnect_sdk.permissions.forwarding import proxy
@@ -20,7 +20,7 @@ Remote = S3Store | GCSStore | AzureStore
 """The objects below a prefix."""
 
 
-def connect(place: Place, login: Login, *, seconds: float = 30, retries: int = 3) -> Remote:
+def connect(place: Location, login: Login, *, seconds: float = 30, retries: int = 3) -> Remote:
     """The objects below a prefix. Asks the store for nothing yet.
 
     Args:
@@ -92,7 +92,7 @@ def _made(bucket: str, login: Login, url: str, given: dict[str, Any]) -> Remote:
 
 
 @contextmanager
-def asking(place: Place) -> Iterator[None]:
+def asking(place: Location) -> Iterator[None]:
     """Turns an error of the store in the block into what the task does about it. Raises as `understood` says."""
     try:
         yield

@@ -7,8 +7,8 @@ from typing import Any, NoReturn, Protocol
 from urllib.parse import quote, urlencode, urlsplit
 
 from connectors.objects.faults import Fault
-from connectors.objects.files import NotThere, Refused, StagedFiles, Status, Taken
-from connectors.objects.place import Place, servers
+from connectors.objects.files import NotThere, StagedFiles, Status, StoreRejected, Taken
+from connectors.objects.location import Location, servers
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.http import Answer, HttpClient
 from rocketconnect_sdk.permissions.connections import check_url
@@ -27,7 +27,7 @@ _FAULTS = {
 }
 
 
-class Standby(Refused):
+class Standby(StoreRejected):
     """The NameNode is not the active one: whatever was asked for was not done."""
 
 
@@ -58,10 +58,10 @@ class WebHdfs(StagedFiles):
 
     Raises:
         HostRefused: the executor lets no connector speak to a server, which any method may say of one that it is led to.
-        Refused: of all methods: the server has refused it, or does not answer; then a change may have been made all the same.
+        StoreRejected: of all methods: the server has refused it, or does not answer; then a change may have been made all the same.
     """
 
-    def __init__(self, place: Place, login: Who, *, seconds: float = 30) -> None:
+    def __init__(self, place: Location, login: Who, *, seconds: float = 30) -> None:
         self._place = place
         self._login = login
         self._servers = servers(login.url(place.bucket))
@@ -81,7 +81,7 @@ class WebHdfs(StagedFiles):
                 page = [_status(each) for each in found["partialListing"]["FileStatuses"]["FileStatus"]]
                 left = found["remainingEntries"] > 0 and bool(page)
             except (KeyError, TypeError) as error:
-                raise Refused(Fault.NO_WEBHDFS, "an answer that is no listing") from error
+                raise StoreRejected(Fault.NO_WEBHDFS, "an answer that is no listing") from error
             yield from page
             after = {"startAfter": page[-1].name} if page else {}
 
@@ -103,7 +103,7 @@ class WebHdfs(StagedFiles):
         answer = self._name_node("PUT", path, "RENAME", options)
         if answer.body.strip():
             # So answers who does not know the options, and renames by other rules.
-            raise Refused(Fault.UNABLE, "it knows no renaming that overwrites nothing")
+            raise StoreRejected(Fault.UNABLE, "it knows no renaming that overwrites nothing")
 
     def make_folder(self, path: str) -> None:
         """See Files."""
@@ -114,7 +114,7 @@ class WebHdfs(StagedFiles):
         self._known("DELETE", path, "DELETE", "boolean", recursive="true")
 
     def check_access(self, path: str, actions: str) -> None:
-        """Raises Refused: we may not do this with what is there: `r-x`, `-wx` and so on. Raises NotThere."""
+        """Raises StoreRejected: we may not do this with what is there: `r-x`, `-wx` and so on. Raises NotThere."""
         self._name_node("GET", path, "CHECKACCESS", {"fsaction": actions})
 
     def _path(self, path: str) -> str:
@@ -125,7 +125,7 @@ class WebHdfs(StagedFiles):
         try:
             return json.loads(self._name_node(method, path, operation, parameters).body)[wanted]
         except (ValueError, KeyError, TypeError):
-            raise Refused(Fault.NO_WEBHDFS, "an answer that is none of WebHDFS") from None
+            raise StoreRejected(Fault.NO_WEBHDFS, "an answer that is none of WebHDFS") from None
 
     def _name_node(self, method: str, path: str, operation: str, parameters: Mapping[str, str], *, leads: bool = False) -> Answer:
         """Asks the one that is active, which is asked first from then on."""
@@ -143,7 +143,9 @@ class WebHdfs(StagedFiles):
         location = self._name_node(method, path, operation, parameters, leads=True).target
         parts = urlsplit(location)
         if parts.scheme != urlsplit(self._servers[0]).scheme or not parts.hostname:
-            raise Refused(Fault.NO_WEBHDFS, "it leads nowhere, or from https to http" if location else "it leads to no DataNode")
+            raise StoreRejected(
+                Fault.NO_WEBHDFS, "it leads nowhere, or from https to http" if location else "it leads to no DataNode"
+            )
         check_url(location)
         return location
 
@@ -152,7 +154,7 @@ class WebHdfs(StagedFiles):
         try:
             answer = send(self._http, method, url, data)
         except SystemAway as error:
-            raise Refused(Fault.AWAY, str(error)) from None
+            raise StoreRejected(Fault.AWAY, str(error)) from None
         if not answer.is_good and not (leads and answer.status == HTTPStatus.TEMPORARY_REDIRECT):
             _refuse(answer.status, answer.body)
         return answer
@@ -168,7 +170,7 @@ def _status(found: Mapping[str, Any]) -> Status:
         tag = f"{found['fileId']:x}-{found['modificationTime']:x}-{found['length']:x}"
         return Status(found["pathSuffix"], found["type"] == "DIRECTORY", found["length"], tag)
     except (KeyError, TypeError, ValueError) as error:
-        raise Refused(Fault.NO_WEBHDFS, "an answer that says nothing of a file") from error
+        raise StoreRejected(Fault.NO_WEBHDFS, "an answer that says nothing of a file") from error
 
 
 def _refuse(status: int, body: bytes) -> NoReturn:
@@ -180,11 +182,11 @@ def _refuse(status: int, body: bytes) -> NoReturn:
     fault = _FAULTS.get(name, Fault.OTHER)
     first = (message.splitlines() or [""])[0][:_SHOWN]
     said = name if fault is Fault.KEYS or not first else f"{name}: {first}"
-    kind = {"FileNotFoundException": NotThere, "FileAlreadyExistsException": Taken, _STANDBY: Standby}.get(name, Refused)
+    kind = {"FileNotFoundException": NotThere, "FileAlreadyExistsException": Taken, _STANDBY: Standby}.get(name, StoreRejected)
     raise kind(fault, said)
 
 
 def _refuse_page(status: int) -> NoReturn:
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        raise Refused(Fault.KEYS, str(status))
-    raise Refused(Fault.BUSY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Fault.NO_WEBHDFS, str(status))
+        raise StoreRejected(Fault.KEYS, str(status))
+    raise StoreRejected(Fault.BUSY if status >= HTTPStatus.INTERNAL_SERVER_ERROR else Fault.NO_WEBHDFS, str(status))

@@ -8,7 +8,7 @@ import asyncssh
 from asyncssh import SFTPAttrs, SFTPClient
 
 from connectors.objects.faults import Fault
-from connectors.objects.files import NotThere, Refused, StagedFiles, Status, Taken
+from connectors.objects.files import NotThere, StagedFiles, Status, StoreRejected, Taken
 from connectors.sftp.server import SftpServer
 from connectors.sftp.session import Session
 
@@ -49,7 +49,7 @@ class SftpFiles(StagedFiles):
     def _followed(self, path: str) -> Status:
         try:
             return self.status(path)
-        except Refused as error:
+        except StoreRejected as error:
             # Of a circle of links OpenSSH says no more than that it failed.
             if error.fault is Fault.OTHER and not isinstance(error, NotThere):
                 raise _Circle from None
@@ -94,11 +94,11 @@ class SftpFiles(StagedFiles):
                         await opened.fsync()
                 except asyncssh.SFTPFailure as error:
                     # More than that it failed the protocol has no word for.
-                    raise Refused(Fault.FULL, error.reason) from None
+                    raise StoreRejected(Fault.FULL, error.reason) from None
 
         try:
             change(self._session, work)
-        except Refused as error:
+        except StoreRejected as error:
             self._check_taken(error, path)
             raise
 
@@ -110,12 +110,12 @@ class SftpFiles(StagedFiles):
             change(self._session, lambda client: client.posix_rename(self._path(path), self._path(new)))
         except NotThere:
             raise
-        except Refused as error:
+        except StoreRejected as error:
             if not over:
                 self._check_taken(error, new)
             raise
 
-    def _check_taken(self, error: Refused, path: str) -> None:
+    def _check_taken(self, error: StoreRejected, path: str) -> None:
         """Raises Taken: what the server has refused without a reason was because something has this path."""
         if error.fault is Fault.OTHER and self._has(path):
             raise Taken(Fault.OTHER, error.said) from None
@@ -144,7 +144,7 @@ class SftpFiles(StagedFiles):
             change(self._session, lambda client: client.mkdir(folder))
         except NotThere:
             raise
-        except Refused as error:
+        except StoreRejected as error:
             if not self._session.ask(lambda client: client.isdir(folder)):
                 raise error from None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
 from connectors.objects.faults import Fault
-from connectors.objects.files import Files, NotThere, Refused, Status, Taken
+from connectors.objects.files import Files, NotThere, Status, StoreRejected, Taken
 from connectors.sftp.ftp_answers import FACTS, Listed, of_facts, of_line, status_of
 from rocketconnect_sdk.http.login import Tls
 
@@ -97,7 +97,7 @@ class FtpFiles(Files):
     def listed(self, path: str) -> Iterator[Status]:
         """See Files. A folder that is listed within itself, by a link, is left out where the server says which it is."""
         if path.count("/") >= _DEEPEST:
-            raise Refused(Fault.ENDLESS, path[:_SHOWN])
+            raise StoreRejected(Fault.ENDLESS, path[:_SHOWN])
         with self._asking() as ftp:
             if not self._is_folder(ftp, path):
                 raise NotThere(Fault.OTHER, "no such folder")
@@ -213,7 +213,7 @@ class FtpFiles(Files):
                 yield ftp
         except NotThere as error:
             if self.is_there(path):
-                raise Refused(Fault.DENIED, error.said) from None
+                raise StoreRejected(Fault.DENIED, error.said) from None
             raise
 
     def close(self) -> None:
@@ -230,7 +230,7 @@ class FtpFiles(Files):
 
     @contextmanager
     def _asking(self) -> Iterator[ftplib.FTP]:
-        """A connection, and what its errors mean. Raises NotThere and Refused; also HostRefused, and what Tls.context does."""
+        """A connection, and what its errors mean. Raises NotThere and StoreRejected; HostRefused; what Tls.context does."""
         try:
             if self._ftp is None:
                 self._ftp = self._connected()
@@ -263,7 +263,7 @@ class FtpFiles(Files):
             ftp.close()
             if isinstance(error, ftplib.error_perm) and str(error)[:3] == _NOT_THERE:
                 # No file was asked for yet.
-                raise Refused(Fault.UNABLE, str(error)[:_SHOWN]) from None
+                raise StoreRejected(Fault.UNABLE, str(error)[:_SHOWN]) from None
             raise
         return ftp
 
@@ -271,21 +271,21 @@ class FtpFiles(Files):
         return _sign("/".join(filter(None, (self._root.rstrip("/"), path))) if path else self._root)
 
 
-def understood(error: Exception) -> Refused:
+def understood(error: Exception) -> StoreRejected:
     """What an error of the client means."""
     said, code = str(error)[:_SHOWN] or type(error).__name__, str(error)[:3]
     if isinstance(error, ssl.SSLCertVerificationError):
-        return Refused(Fault.UNKNOWN, said)
+        return StoreRejected(Fault.UNKNOWN, said)
     if isinstance(error, ValueError):
-        return Refused(Fault.OTHER, f"a name that FTP has no word for: {said}")
+        return StoreRejected(Fault.OTHER, f"a name that FTP has no word for: {said}")
     if isinstance(error, ftplib.error_perm | ftplib.error_temp):
         if code == _NOT_THERE:
             denied = any(word in said.lower() for word in ("denied", "permi", "privilege"))
-            return Refused(Fault.DENIED, said) if denied else NotThere(Fault.OTHER, said)
+            return StoreRejected(Fault.DENIED, said) if denied else NotThere(Fault.OTHER, said)
         found = {_KEYS: Fault.KEYS, _FULL: Fault.FULL, _UNKNOWN: Fault.UNABLE}
         otherwise = Fault.OTHER if isinstance(error, ftplib.error_perm) else Fault.AWAY
-        return Refused(next((fault for codes, fault in found.items() if code in codes), otherwise), said)
-    return Refused(Fault.AWAY, said)
+        return StoreRejected(next((fault for codes, fault in found.items() if code in codes), otherwise), said)
+    return StoreRejected(Fault.AWAY, said)
 
 
 def _of_mlst(ftp: ftplib.FTP, path: str) -> Listed | None:

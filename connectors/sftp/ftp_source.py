@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from connectors.object_store_source import form_problems
 from connectors.objects.files import Files
-from connectors.objects.place import FTP, Place
+from connectors.objects.location import FTP, Location
 from connectors.sftp.ftp import FtpFiles, FtpLogin
 from connectors.sftp.options import CHECK_SECONDS, LOOKS, PATH, asked, folder_of, host_option
 from connectors.sftp.reading import READING, FileSource
@@ -39,9 +39,9 @@ class FtpSource(FileSource):
         """See Source."""
         return run_checks(config, form_problems, after_problems, _tls_problems, _folder_problems)
 
-    def place(self, config: Config) -> Place:
+    def place(self, config: Config) -> Location:
         """See FileSource."""
-        return Place(FTP, f"{config['host']}:{config['port']}", folder_of(config))
+        return Location(FTP, f"{config['host']}:{config['port']}", folder_of(config))
 
     def files(self, config: Config) -> Files:
         """See FileSource."""

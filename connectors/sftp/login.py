@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from connectors.objects.files import FilesLogin, StagedFiles
-from connectors.objects.place import Place
+from connectors.objects.location import Location
 from connectors.sftp.server import SftpServer
 
 
@@ -11,7 +11,7 @@ from connectors.sftp.server import SftpServer
 class SftpLogin(SftpServer, FilesLogin):
     """A server of SFTP as a place of files."""
 
-    def files(self, place: Place) -> StagedFiles:
+    def files(self, place: Location) -> StagedFiles:
         """See FilesLogin."""
         from connectors.sftp.files import SftpFiles
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 
 from connectors.objects.faults import Fault, fix_of, meaning
-from connectors.objects.files import Files, NotThere, Refused
-from connectors.objects.place import SFTP, Place
+from connectors.objects.files import Files, NotThere, StoreRejected
+from connectors.objects.location import SFTP, Location
 from connectors.sftp.login import SftpLogin
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.configuration.references import REFERENCE
@@ -103,9 +103,9 @@ def folder_of(config: Config) -> str:
     return re.sub("//+", "/", config["path"]).rstrip("/") or "/"
 
 
-def place_of(config: Config) -> Place:
+def place_of(config: Config) -> Location:
     """The folder."""
-    return Place(SFTP, f"{config['host']}:{config['port']}", folder_of(config))
+    return Location(SFTP, f"{config['host']}:{config['port']}", folder_of(config))
 
 
 def login_of(config: Config, seconds: float | None = None) -> SftpLogin:
@@ -159,7 +159,7 @@ def key_problems(config: Config) -> Iterable[Problem]:
     reason = "is not given, and neither is known.hosts, so nothing says which server is the right one"
     try:
         SftpLogin(config["host"], config["port"], "nobody", seconds=CHECK_SECONDS).files(place).status("")
-    except Refused as error:
+    except StoreRejected as error:
         if error.fault is not Fault.UNKNOWN:
             yield Problem("host.fingerprint", "", reason, "Set it to what ssh-keygen -lf shows on the server.")
             return
@@ -188,7 +188,7 @@ def _looked(config: Config, *, writes: bool) -> Iterator[Problem]:
         yield from asked(config, place, login_of(config, CHECK_SECONDS).files(place), "host.fingerprint", writes=writes)
 
 
-def asked(config: Config, place: Place, files: Files, known: str, *, writes: bool) -> Iterator[Problem]:
+def asked(config: Config, place: Location, files: Files, known: str, *, writes: bool) -> Iterator[Problem]:
     """What is wrong with a folder, as its server sees it.
 
     Args:
@@ -210,7 +210,7 @@ def asked(config: Config, place: Place, files: Files, known: str, *, writes: boo
     except NotThere:
         if not writes:
             yield Problem("path", config["path"], "is not there yet", "Make the folder, or name another one.", is_warning=True)
-    except Refused as error:
+    except StoreRejected as error:
         made = meaning(error.fault, error.said, place)
         named = {Fault.KEYS: "username", Fault.UNKNOWN: known}.get(error.fault)
         raise made.naming(named) if named and isinstance(made, PermanentError) else made from None

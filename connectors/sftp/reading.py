@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from connectors.object_store_source import FORMS, ObjectStoreSource, reader_of
 from connectors.objects.files import Files
-from connectors.objects.place import Place
+from connectors.objects.location import Location
 from connectors.sftp.whole import AFTER, WHOLE, After, Rules, When, rules_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config
@@ -27,7 +27,7 @@ class FileSource(ObjectStoreSource):
     """Reads files of a server, each once, and new ones as they come."""
 
     @abstractmethod
-    def place(self, config: Config) -> Place:
+    def place(self, config: Config) -> Location:
         """The folder."""
 
     @abstractmethod

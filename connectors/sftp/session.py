@@ -11,7 +11,7 @@ from weakref import finalize
 import asyncssh
 
 from connectors.objects.faults import Fault
-from connectors.objects.files import NotThere, Refused
+from connectors.objects.files import NotThere, StoreRejected
 from connectors.sftp.loop import loop, wait_for
 from connectors.sftp.server import SftpServer
 from rocketconnect_sdk.errors import PermanentError
@@ -74,7 +74,7 @@ class Session:
 
         Raises:
             NotThere: there is no such file or folder.
-            Refused: see there; where the server did not answer in time the connection is ended.
+            StoreRejected: see there; where the server did not answer in time the connection is ended.
             PermanentError: a file of the login cannot be used, or the executor lets no connector speak to the host.
         """
         held = self._held
@@ -119,7 +119,7 @@ class Session:
             # By Python's own sockets, which are held to the hosts that connectors may speak to.
             sock = socket.create_connection((login.host, login.port), login.seconds)
         except OSError as error:
-            raise Refused(Fault.AWAY, str(error) or type(error).__name__) from None
+            raise StoreRejected(Fault.AWAY, str(error) or type(error).__name__) from None
         sock.setblocking(False)
         return wait_for(self._opened(sock, known, key))
 
@@ -149,7 +149,7 @@ class Session:
             sock.close()
             self._held.drop()
             if isinstance(error, asyncssh.HostKeyNotVerifiable) or (isinstance(error, asyncssh.KeyExchangeFailed) and trust.shown):
-                raise Refused(Fault.UNKNOWN, f"{trust.shown or error.reason}") from None
+                raise StoreRejected(Fault.UNKNOWN, f"{trust.shown or error.reason}") from None
             refused = understood(error, login.seconds)
             if refused is None:
                 raise
@@ -177,19 +177,19 @@ class _Trust(asyncssh.SSHClient):
         return False
 
 
-def understood(error: BaseException, seconds: float) -> Refused | None:
+def understood(error: BaseException, seconds: float) -> StoreRejected | None:
     """What an error of the client means; None: nothing that a server says."""
-    if isinstance(error, Refused):
+    if isinstance(error, StoreRejected):
         return error
     if isinstance(error, TimeoutError):
-        return Refused(Fault.AWAY, f"nothing came for {seconds:g} s")
+        return StoreRejected(Fault.AWAY, f"nothing came for {seconds:g} s")
     said = str(getattr(error, "reason", "") or error or type(error).__name__).strip()[:_SHOWN]
     if isinstance(error, _NOT_THERE):
         return NotThere(Fault.OTHER, said)
     found = next((fault for kind, fault in _FAULTS.items() if isinstance(error, kind)), None)
     if found is None and isinstance(error, asyncssh.Error):
         found = Fault.OTHER
-    return None if found is None else Refused(found, said)
+    return None if found is None else StoreRejected(found, said)
 
 
 def _end(held: _Held, process: int) -> None:

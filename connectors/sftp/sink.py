@@ -10,7 +10,7 @@ from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.targets.owned import Target
 
 if TYPE_CHECKING:
-    from connectors.object_store_sink.task import Written
+    from connectors.object_store_sink.task import SinkSettings
 
 
 class SftpSink(ObjectStoreSink):
@@ -28,8 +28,8 @@ class SftpSink(ObjectStoreSink):
         place = place_of(config)
         yield Target("path", f"{place.kind}://{config['username']}@{place.bucket.lower()}/{place.prefix}")
 
-    def written(self, config: Config) -> "Written":
+    def written(self, config: Config) -> "SinkSettings":
         """See ObjectStoreSink."""
-        from connectors.object_store_sink.task import Written
+        from connectors.object_store_sink.task import SinkSettings
 
-        return Written(place_of(config), login_of(config), form_of(config), layout_of(config))
+        return SinkSettings(place_of(config), login_of(config), form_of(config), layout_of(config))

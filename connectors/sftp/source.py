@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from connectors.object_store_source import form_problems
 from connectors.objects.files import Files
-from connectors.objects.place import Place
+from connectors.objects.location import Location
 from connectors.sftp.options import SERVER, key_problems, login_of, login_problems, place_of, read_problems
 from connectors.sftp.reading import READING, FileSource
 from connectors.sftp.whole import after_problems
@@ -22,7 +22,7 @@ class SftpSource(FileSource):
         """See Source."""
         return run_checks(config, form_problems, after_problems, login_problems, key_problems, read_problems)
 
-    def place(self, config: Config) -> Place:
+    def place(self, config: Config) -> Location:
         """See FileSource."""
         return place_of(config)
 

@@ -9,7 +9,7 @@ from connectors.object_store_source.files import FilesFolder
 from connectors.object_store_source.listing import Found, is_data
 from connectors.object_store_source.task import ObjectSourceTask, Open
 from connectors.objects.files import Files, NotThere, Taken, asking
-from connectors.objects.place import Place
+from connectors.objects.location import Location
 from connectors.sftp.whole import After, Rules, Watch, When
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.record import Position, SourceBatch
@@ -28,7 +28,7 @@ class WatchedFolder(FilesFolder):
         rules: Say which names are those of markers.
     """
 
-    def __init__(self, place: Place, files: Files, unfinished: Sequence[str], rules: Rules) -> None:
+    def __init__(self, place: Location, files: Files, unfinished: Sequence[str], rules: Rules) -> None:
         super().__init__(place, files, unfinished)
         self._rules = rules
         self.markers: set[str] = set()

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from connectors.solr.client import json_of, ping
-from connectors.solr.updates import Writing, body_of, command_of, reason_of, tolerated
+from connectors.solr.updates import SinkSettings, body_of, command_of, reason_of, tolerated
 from rocketconnect_sdk.errors import RecordError, SystemAway
 from rocketconnect_sdk.http import Answer, HttpClient
 from rocketconnect_sdk.writes import Connection, Op, Operation
@@ -26,7 +26,7 @@ class SolrConnection(Connection):
         request_bytes: The size of a request, at most, unless one document is larger.
     """
 
-    def __init__(self, client: HttpClient, writing: Writing, parameters: Mapping[str, str], request_bytes: int) -> None:
+    def __init__(self, client: HttpClient, writing: SinkSettings, parameters: Mapping[str, str], request_bytes: int) -> None:
         self._client = client
         self._writing = writing
         self._parameters = {"wt": "json", **parameters}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from connectors.solr.client import SERVERS, client_of, server_problems
-from connectors.solr.updates import CREATE, METHODS, MODIFIERS, UPDATE, Writing, collection_problem, modifiers_of
+from connectors.solr.updates import CREATE, METHODS, MODIFIERS, UPDATE, SinkSettings, collection_problem, modifiers_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http import login_problems
@@ -129,7 +129,7 @@ class SolrSink(WriteSink):
         from connectors.solr.connection import SolrConnection
 
         del context
-        writing = Writing(
+        writing = SinkSettings(
             config["write.method"], config["id.field"], modifiers_of(config["update.fields"]), flat=config["objects"] == "flat"
         )
         parameters = dict(_COMMITS[config["commit"]])

@@ -26,7 +26,7 @@ _SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class SinkSettings:
     """How operations are written.
 
     Attributes:
@@ -56,7 +56,7 @@ def collection_problem(name: str) -> str | None:
     return None
 
 
-def command_of(operation: Operation, writing: Writing) -> bytes:
+def command_of(operation: Operation, writing: SinkSettings) -> bytes:
     """What is sent for an operation: a command without the braces around all of them.
 
     Raises:
@@ -73,7 +73,7 @@ def command_of(operation: Operation, writing: Writing) -> bytes:
     return b'"add":%b' % to_json({"doc": _document(operation, writing)})
 
 
-def _document(operation: Operation, writing: Writing) -> dict[str, Any]:
+def _document(operation: Operation, writing: SinkSettings) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for name, value in operation.value.items():
         _put(fields, str(name), value, flat=writing.flat)

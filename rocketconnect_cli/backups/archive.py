@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rocketconnect_cli.api import ApiError, Exit
-from rocketconnect_cli.backups.places import ORDER
+from rocketconnect_cli.backups.endpoints import ORDER
 from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.wording.counts import counted
 

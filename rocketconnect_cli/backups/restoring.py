@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.backups import postgres, schema, sqlite
 from rocketconnect_cli.backups.archive import Reader
-from rocketconnect_cli.backups.places import Place
+from rocketconnect_cli.backups.endpoints import StoreEndpoint
 from rocketconnect_kit.logs import hide_url_passwords
 from rocketconnect_kit.store import database
 from rocketconnect_sdk.version import __version__
@@ -40,7 +40,7 @@ def check_revisions(reader: Reader, services: Iterable[str]) -> None:
             raise ApiError(Exit.WRONG, {"detail": message})
 
 
-def look(place: Place) -> dict[str, dict[str, list[dict[str, Any]]]]:
+def look(place: StoreEndpoint) -> dict[str, dict[str, list[dict[str, Any]]]]:
     """Return what is in a place now that is of use to tell what becomes of it: by service, rows by table; changes nothing.
 
     Raises:
@@ -64,7 +64,7 @@ def look(place: Place) -> dict[str, dict[str, list[dict[str, Any]]]]:
 _TOLD = {"config": ("config_connectors",), "position": ("position_positions",)}
 
 
-def put(reader: Reader, places: Sequence[Place]) -> None:
+def put(reader: Reader, places: Sequence[StoreEndpoint]) -> None:
     """Make the stores what the backup has: of all files at once, and of each database.
 
     Raises:
@@ -83,7 +83,7 @@ def put(reader: Reader, places: Sequence[Place]) -> None:
             held.close()
 
 
-def _staged(held: ExitStack, reader: Reader, place: Place) -> tuple[Path, Path]:
+def _staged(held: ExitStack, reader: Reader, place: StoreEndpoint) -> tuple[Path, Path]:
     """The file of a place, and a new one beside it, on the same disk, with what is to be in it."""
     file = place.file
     if file is None:
@@ -94,14 +94,18 @@ def _staged(held: ExitStack, reader: Reader, place: Place) -> tuple[Path, Path]:
     except OSError as error:
         raise ApiError(Exit.FAILED, {"detail": f"{file.parent} can't be written: {error.strerror}. Nothing was changed."}) from None
     new = Path(folder) / file.name
-    with _engine(Place(f"sqlite:///{new}", place.services)) as engine, _refused(place), database.writing(engine) as connection:
+    with (
+        _engine(StoreEndpoint(f"sqlite:///{new}", place.services)) as engine,
+        _refused(place),
+        database.writing(engine) as connection,
+    ):
         for service in place.services:
             _fill(reader, connection, service)
     return file, new
 
 
 @contextmanager
-def _written(reader: Reader, place: Place) -> Iterator[None]:
+def _written(reader: Reader, place: StoreEndpoint) -> Iterator[None]:
     """A transaction in which a database is as it is to be; it commits when the block ends without an exception."""
     with _engine(place) as engine, _refused(place), database.writing(engine) as connection:
         for limit in _NO_LIMITS:
@@ -151,7 +155,7 @@ def _leader(service: str) -> str:
     return f"{service}_leader"
 
 
-def _names(reader: Reader, place: Place) -> frozenset[str]:
+def _names(reader: Reader, place: StoreEndpoint) -> frozenset[str]:
     """All tables that the services of a place can have, in any version up to this one."""
     both = (
         (service, revision)
@@ -165,7 +169,7 @@ def _newest(service: str) -> str:
     return schema.revisions(service)[-1]
 
 
-def _refuse_later(place: Place, service: str, revision: str) -> None:
+def _refuse_later(place: StoreEndpoint, service: str, revision: str) -> None:
     if revision not in schema.revisions(service):
         message = (
             f"the store of {service} at {place} is of a later version: its tables have revision {revision}, and RocketConnect "
@@ -181,7 +185,7 @@ def _rows(connection: sa.Connection, name: str) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _engine(place: Place) -> Iterator[sa.Engine]:
+def _engine(place: StoreEndpoint) -> Iterator[sa.Engine]:
     engine = database.engine(place.url, patient=True)
     try:
         yield engine
@@ -190,7 +194,7 @@ def _engine(place: Place) -> Iterator[sa.Engine]:
 
 
 @contextmanager
-def _refused(place: Place) -> Iterator[None]:
+def _refused(place: StoreEndpoint) -> Iterator[None]:
     """What a database does not take."""
     try:
         yield

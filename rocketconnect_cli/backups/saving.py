@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.backups import archive, schema
 from rocketconnect_cli.backups.archive import Manifest, Store
-from rocketconnect_cli.backups.places import Place
+from rocketconnect_cli.backups.endpoints import StoreEndpoint
 from rocketconnect_kit.store import database
 from rocketconnect_sdk.version import __version__
 
@@ -18,7 +18,7 @@ _ROWS = 1000
 """So many are in memory at a time."""
 
 
-def save(file: Path, places: Sequence[Place], *, over: bool) -> Manifest:
+def save(file: Path, places: Sequence[StoreEndpoint], *, over: bool) -> Manifest:
     """Write a backup of these stores, and return what is in it.
 
     Raises:
@@ -41,7 +41,7 @@ def save(file: Path, places: Sequence[Place], *, over: bool) -> Manifest:
 
 
 @contextmanager
-def _at_one_point(places: Sequence[Place]) -> Iterator[dict[Place, sa.Connection]]:
+def _at_one_point(places: Sequence[StoreEndpoint]) -> Iterator[dict[StoreEndpoint, sa.Connection]]:
     """Connections that see their stores as they are now, until the block ends.
 
     All files of SQLite are locked for writers, for milliseconds, until everything is seen: so it is one point for them and for one
@@ -66,7 +66,7 @@ def _at_one_point(places: Sequence[Place]) -> Iterator[dict[Place, sa.Connection
 
 
 @contextmanager
-def _engine(place: Place) -> Iterator[sa.Engine]:
+def _engine(place: StoreEndpoint) -> Iterator[sa.Engine]:
     if place.file is not None and not place.file.is_file():
         message = (
             f"there is no store of {' and '.join(place.services)} at {place}. Give the folder of the stores with --data, or what "
@@ -81,7 +81,7 @@ def _engine(place: Place) -> Iterator[sa.Engine]:
         engine.dispose()
 
 
-def _known(connection: sa.Connection, place: Place, service: str) -> str:
+def _known(connection: sa.Connection, place: StoreEndpoint, service: str) -> str:
     revision = schema.revision_of(connection, service)
     if not revision:
         message = (

@@ -81,7 +81,7 @@ def backup(
     It reads the stores itself, so run it where they are reached. What is in topics, files and tables is not saved.
     """
     from rocketconnect_cli.backups import saving
-    from rocketconnect_cli.backups.places import ORDER, chosen, places
+    from rocketconnect_cli.backups.endpoints import ORDER, chosen, places
 
     found = places(data, store_url, store or [], chosen(only or [], ORDER, "there is"))
     with _database_errors():
@@ -109,7 +109,7 @@ def restore(
     the services when they start.
     """
     from rocketconnect_cli.backups import archive, restoring
-    from rocketconnect_cli.backups.places import chosen, places
+    from rocketconnect_cli.backups.endpoints import chosen, places
 
     with archive.reading(file) as reader:
         services = chosen(only or [], reader.manifest.stores, f"{file} has")

@@ -13,7 +13,7 @@ from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.names import completion
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, table_of, with_api, without_prefix
 from rocketconnect_cli.shown import STORED
-from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Look, Passage, Step
+from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Passage, PipelineState, Step
 from rocketconnect_cli.tables.pipeline import look
 from rocketconnect_cli.tables.repair import conditions, deletions, send_again
 from rocketconnect_cli.tables.settling import Suspects, row_of
@@ -115,7 +115,7 @@ class _Run:
                 return False
 
     def settle(self, wait: float) -> None:
-        """Look again at what differs until it is decided, or has changed for too long."""
+        """PipelineState again at what differs until it is decided, or has changed for too long."""
         begun = time.monotonic()
         patience = wait * _PATIENCE + STALE_SECONDS + SENDING_SECONDS
         until, left = begun + patience, 0
@@ -133,7 +133,7 @@ class _Run:
                 found = self._ask(keys=[{"table": table, "key": key} for table, _, key in asked])["differences"]
                 self.suspects.look_again(asked, found, time.monotonic(), passage.passed)
 
-    def _awaited(self, passage: Passage, seen: Look, wait: float) -> str:
+    def _awaited(self, passage: Passage, seen: PipelineState, wait: float) -> str:
         """What has to come before it is decided which rows are different."""
         if passage.passed >= self.suspects.newest:
             return f"those are different that stay so for {wait:g} s"
@@ -143,7 +143,7 @@ class _Run:
             return "; ".join(filter(None, (behind, f"{self._name} has not read all of its source yet{left}")))
         return behind or f"what {self._name} has read may not be in its topics yet"
 
-    def _look(self) -> tuple[Passage, Look]:
+    def _look(self) -> tuple[Passage, PipelineState]:
         """At how far the rows have come through that were in the source when they were compared."""
         seen = look(self._client, self._name, {sink for _, sink in self._tables})
         if seen.standing and seen.standing != self._standing:

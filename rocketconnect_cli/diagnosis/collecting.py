@@ -21,7 +21,7 @@ from rocketconnect_sdk.wording.counts import counted
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DiagnoseSettings:
     """What is to be looked at.
 
     Attributes:
@@ -47,7 +47,7 @@ class Wanted:
     stores: Sequence[str] = ()
 
 
-def collect(bundle: Bundle, wanted: Wanted, tell: Callable[[str], None]) -> None:
+def collect(bundle: Bundle, wanted: DiagnoseSettings, tell: Callable[[str], None]) -> None:
     """Fill the bundle, the summary included; `tell` is called with what is done now."""
     environment, data = dict(os.environ), wanted.data
     hider = bundle.hider
@@ -106,7 +106,7 @@ def collect(bundle: Bundle, wanted: Wanted, tell: Callable[[str], None]) -> None
     bundle.summary(_summary(bundle, wanted))
 
 
-def _summary(bundle: Bundle, wanted: Wanted) -> str:
+def _summary(bundle: Bundle, wanted: DiagnoseSettings) -> str:
     """What to read first."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     seen = [f"- {line}" for line in bundle.seen] or ["- nothing that was asked says that it is unwell"]

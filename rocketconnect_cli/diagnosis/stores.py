@@ -6,7 +6,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from rocketconnect_cli.api import ApiError
 from rocketconnect_cli.backups import schema
-from rocketconnect_cli.backups.places import ORDER, places
+from rocketconnect_cli.backups.endpoints import ORDER, places
 from rocketconnect_cli.diagnosis.bundle import Bundle
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.store import database

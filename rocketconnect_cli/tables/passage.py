@@ -22,7 +22,7 @@ class Step(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PipelineState:
     """What the services say of a pipeline.
 
     Attributes:
@@ -62,7 +62,7 @@ class Passage:
         self._ends: Mapping[str, int] | None = None
         """Where the topic ended when it had all that was read."""
 
-    def look(self, seen: Look) -> None:
+    def look(self, seen: PipelineState) -> None:
         """What is seen, later than the last time."""
         self.left = seen.left(seen.ends)
         if seen.standing:

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from rocketconnect_cli.api import Api, connector_path
 from rocketconnect_cli.shown import STORED
 from rocketconnect_cli.states import State, get_state, state_name, whole_lag
-from rocketconnect_cli.tables.passage import Look
+from rocketconnect_cli.tables.passage import PipelineState
 
 _STANDING = (State.PAUSED, State.STOPPED, State.FAILED)
 
 
-def look(client: Api, source: str, sinks: Iterable[str]) -> Look:
+def look(client: Api, source: str, sinks: Iterable[str]) -> PipelineState:
     """Asks the services.
 
     Args:
@@ -41,4 +41,4 @@ def look(client: Api, source: str, sinks: Iterable[str]) -> Look:
     lag = whole_lag(states[source].get("tasks", []))
     read = state_name(states[source]) == State.IDLE or (lag is not None and not lag.amount)
     unread = str(lag) if lag is not None and lag.amount else ""
-    return Look(begun, standing, read, ends, begins | positions, unread)
+    return PipelineState(begun, standing, read, ends, begins | positions, unread)

@@ -11,7 +11,7 @@ _BUSY = "is asked for already"
 _OR = " OR "
 
 
-class Wanted(NamedTuple):
+class SnapshotRequest(NamedTuple):
     """Rows of a table that are to be sent again: arguments of the signal execute-snapshot.
 
     Attributes:
@@ -25,13 +25,13 @@ class Wanted(NamedTuple):
     keys: str = ""
 
 
-def conditions(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Wanted], list[Mapping[str, Any]]]:
+def conditions(rows: Iterable[Mapping[str, Any]]) -> tuple[list[SnapshotRequest], list[Mapping[str, Any]]]:
     """Conditions that take all rows, as few as there can be; and the rows that can't be sent again.
 
     Args:
         rows: Differences, of which each is in the place of one key.
     """
-    made: list[Wanted] = []
+    made: list[SnapshotRequest] = []
     left: list[Mapping[str, Any]] = []
     for row in rows:
         table, condition = row.get("table", ""), f"({row.get('condition', '')})"
@@ -40,15 +40,15 @@ def conditions(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Wanted], list[Ma
             continue
         joined = f"{made[-1].condition}{_OR}{condition}" if made and made[-1].table == table else ""
         if joined and len(joined.encode()) <= LONGEST_CONDITION:
-            made[-1] = Wanted(table, joined)
+            made[-1] = SnapshotRequest(table, joined)
         else:
-            made.append(Wanted(table, condition))
+            made.append(SnapshotRequest(table, condition))
     return made, left
 
 
-def deletions(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Wanted], list[Mapping[str, Any]]]:
+def deletions(rows: Iterable[Mapping[str, Any]]) -> tuple[list[SnapshotRequest], list[Mapping[str, Any]]]:
     """The same for rows that only the sink has: the source says of their keys that they are deleted."""
-    made: list[Wanted] = []
+    made: list[SnapshotRequest] = []
     left: list[Mapping[str, Any]] = []
     for row in rows:
         table, keys = row.get("table", ""), f"[{row.get('key', '')}]"
@@ -57,13 +57,13 @@ def deletions(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Wanted], list[Map
             continue
         joined = f"{made[-1].keys[:-1]}, {keys[1:]}" if made and made[-1].table == table else ""
         if joined and len(joined.encode()) <= LONGEST_CONDITION:
-            made[-1] = Wanted(table, keys=joined)
+            made[-1] = SnapshotRequest(table, keys=joined)
         else:
-            made.append(Wanted(table, keys=keys))
+            made.append(SnapshotRequest(table, keys=keys))
     return made, left
 
 
-def send_again(client: Api, name: str, wanted: Sequence[Wanted], wait: float, tell: Callable[[str], object]) -> None:
+def send_again(client: Api, name: str, wanted: Sequence[SnapshotRequest], wait: float, tell: Callable[[str], object]) -> None:
     """Tells the source to send rows again, and returns when it has taken the last of it.
 
     Args:

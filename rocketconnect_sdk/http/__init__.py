@@ -1,7 +1,7 @@
 """One client for systems that are asked over HTTP: what is wrong is told in our words, and everything has a limit."""
 
 from rocketconnect_sdk.configuration.references import login_is_known
-from rocketconnect_sdk.http.answers import Answer, NotLetIn, NotTrusted, Refused
+from rocketconnect_sdk.http.answers import Answer, NotLetIn, NotTrusted, RequestRejected
 from rocketconnect_sdk.http.client import HttpClient
 from rocketconnect_sdk.http.login import Login, Tls
 from rocketconnect_sdk.http.options import AUTH, REQUEST_TIMEOUT, TLS, login_of, login_problems, tls_of, urls_option
@@ -17,7 +17,7 @@ __all__ = [
     "NoToken",
     "NotLetIn",
     "NotTrusted",
-    "Refused",
+    "RequestRejected",
     "Tls",
     "Tokens",
     "login_is_known",

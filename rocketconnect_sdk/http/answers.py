@@ -17,7 +17,7 @@ _BUSY = (408, 425, 429)
 _UNKNOWN, _FORBIDDEN, _SERVER_ERRORS = 401, 403, 500
 
 
-class Refused(PermanentError):
+class RequestRejected(PermanentError):
     """The server does not do it.
 
     Attributes:
@@ -33,7 +33,7 @@ class Refused(PermanentError):
         self.answer = answer
 
 
-class NotLetIn(Refused):
+class NotLetIn(RequestRejected):
     """It does not know who we are (401), or does not allow it (403)."""
 
     option = "user"
@@ -124,8 +124,8 @@ def problem_of(answer: Answer, place: str, said: str, now: datetime) -> Exceptio
         return NotLetIn(place, answer, said, "Give who we are there the right to do this")
     if 300 <= answer.status < 400:
         # Who follows shows passwords to whoever the server names.
-        return Refused(place, answer, said, "Redirects are not followed: give the URL that it leads to")
-    return Refused(place, answer, said)
+        return RequestRejected(place, answer, said, "Redirects are not followed: give the URL that it leads to")
+    return RequestRejected(place, answer, said)
 
 
 def _reason(body: Any) -> str:

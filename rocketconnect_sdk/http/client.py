@@ -147,7 +147,7 @@ class HttpClient:
         Raises:
             SystemAway: as ask, or the server can't do it now, with what it says of how long to wait.
             NotLetIn: it doesn't know who we are, or doesn't allow it.
-            Refused: it does not do it.
+            RequestRejected: it does not do it.
         """
         answer = self.ask(method, path, body, headers=headers, parameters=parameters)
         if answer.is_good:

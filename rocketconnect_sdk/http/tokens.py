@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote_plus, urlencode
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
-from rocketconnect_sdk.http.answers import Refused, problem_of
+from rocketconnect_sdk.http.answers import RequestRejected, problem_of
 from rocketconnect_sdk.http.client import HttpClient
 from rocketconnect_sdk.http.login import Login, Tls
 
@@ -19,7 +19,7 @@ _BEFORE = 30.0
 """So many seconds before its end a token is not used any more, or a quarter of its time where that is less."""
 
 
-class NoToken(Refused):
+class NoToken(RequestRejected):
     """The server gives us no token."""
 
 

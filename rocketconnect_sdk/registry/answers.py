@@ -23,7 +23,7 @@ class NoAnswer(Exception):
         self.wait = wait
 
 
-class Refused(Exception):
+class RegistryRejected(Exception):
     """The registry does not do it, and says why.
 
     Attributes:
@@ -44,13 +44,13 @@ def content(answer: Answer, now: datetime) -> Any:
 
     Raises:
         NoAnswer: see there.
-        Refused: see there.
+        RegistryRejected: see there.
     """
     if answer.is_busy:
         msg = f"answers {answer.status}{_said(answer)}"
         raise NoAnswer(msg, answer.wait(now))
     if answer.status in (401, 403):
-        raise Refused(answer.status, answer.status, _said(answer).removeprefix(": ") or "no reason given")
+        raise RegistryRejected(answer.status, answer.status, _said(answer).removeprefix(": ") or "no reason given")
     try:
         body = json.loads(answer.body)
     except (ValueError, RecursionError):
@@ -66,7 +66,7 @@ def content(answer: Answer, now: datetime) -> Any:
     if not isinstance(code, int):
         msg = f"answers {answer.status} without a registry's error code: look at the URL (of Apicurio it ends in /apis/ccompat/v7)"
         raise NoAnswer(msg)
-    raise Refused(answer.status, code, str(body.get("message"))[:_SHOWN])
+    raise RegistryRejected(answer.status, code, str(body.get("message"))[:_SHOWN])
 
 
 def number(body: Any, key: str, *, most: int) -> int:

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.registry import answers
-from rocketconnect_sdk.registry.answers import NoAnswer, Refused
+from rocketconnect_sdk.registry.answers import NoAnswer, RegistryRejected
 from rocketconnect_sdk.registry.model import Incompatible, RegisteredSchema, Unknown, Version
 from rocketconnect_sdk.registry.transport import Transport
 
@@ -37,7 +37,7 @@ class Registry:
         """The schema of an id. Raises Unknown where there is none."""
         try:
             return self._call("GET", f"/schemas/ids/{number}", answers.schema)
-        except Refused as error:
+        except RegistryRejected as error:
             if error.status == 404:
                 msg = f"the schema registry has no schema {number} ({error.reason}): was it deleted, or is it another registry's?"
                 raise Unknown(msg) from None
@@ -48,7 +48,7 @@ class Registry:
         which = "latest" if number is None else str(number)
         try:
             return self._call("GET", f"/subjects/{_quoted(subject)}/versions/{which}", _version)
-        except Refused as error:
+        except RegistryRejected as error:
             if error.code in _NOT_FOUND:
                 return None
             raise _permanent(error, f"the version {which} of the subject {subject}") from None
@@ -57,7 +57,7 @@ class Registry:
         """The id of a schema that a subject has; None: it has not."""
         try:
             return self._call("POST", f"/subjects/{_quoted(subject)}", _id, answers.asked(schema), _normalized(on=normalize))
-        except Refused as error:
+        except RegistryRejected as error:
             if error.code in _NOT_FOUND:
                 return None
             raise _permanent(error, f"a schema of the subject {subject}") from None
@@ -71,7 +71,7 @@ class Registry:
         path = f"/subjects/{_quoted(subject)}/versions"
         try:
             return self._call("POST", path, _id, answers.asked(schema), _normalized(on=normalize))
-        except Refused as error:
+        except RegistryRejected as error:
             if error.status == 409:
                 raise incompatible(subject, schema, [error.reason]) from None
             raise _permanent(error, f"a schema for the subject {subject}") from None
@@ -81,7 +81,7 @@ class Registry:
         path = f"/compatibility/subjects/{_quoted(subject)}/versions/latest"
         try:
             return self._call("POST", path, _conflicts, answers.asked(schema), {"verbose": "true"})
-        except Refused as error:
+        except RegistryRejected as error:
             if error.code in _NOT_FOUND:
                 return []
             raise _permanent(error, f"a schema for the subject {subject}") from None
@@ -90,7 +90,7 @@ class Registry:
         """What versions of a subject may change; None: what the registry says of all of them."""
         try:
             return self._call("GET", f"/config/{_quoted(subject)}", lambda body: answers.text(body, "compatibilityLevel"))
-        except Refused as error:
+        except RegistryRejected as error:
             if error.code in _NOT_FOUND:
                 return None
             raise _permanent(error, f"the compatibility of the subject {subject}") from None
@@ -99,7 +99,7 @@ class Registry:
         """Sets what versions of a subject may change: one of COMPATIBILITIES. False: not before there is the subject (Apicurio)."""
         try:
             self._call("PUT", f"/config/{_quoted(subject)}", lambda _: None, {"compatibility": level})
-        except Refused as error:
+        except RegistryRejected as error:
             if error.code in _NOT_FOUND:
                 return False
             raise _permanent(error, f"the compatibility {level} of the subject {subject}") from None
@@ -133,7 +133,7 @@ def incompatible(subject: str, schema: RegisteredSchema, reasons: list[str]) -> 
     )
 
 
-def _permanent(error: Refused, what: str) -> PermanentError:
+def _permanent(error: RegistryRejected, what: str) -> PermanentError:
     return PermanentError(f"the schema registry refuses {what}: {error.reason} (code {error.code})")
 
 

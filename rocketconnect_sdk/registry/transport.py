@@ -10,7 +10,7 @@ from typing import Any
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.http import HttpClient, Login, Tls
 from rocketconnect_sdk.options import Config
-from rocketconnect_sdk.registry.answers import NoAnswer, Refused, content
+from rocketconnect_sdk.registry.answers import NoAnswer, RegistryRejected, content
 
 _FORM = "application/vnd.schemaregistry.v1+json"
 _ACCEPTED = f"{_FORM}, application/vnd.schemaregistry+json;q=0.9, application/json;q=0.8"
@@ -52,7 +52,7 @@ class Transport:
         Raises:
             SystemAway: none of the URLs answers as a registry does.
             PermanentError: the registry does not let us in.
-            Refused: it does not do it.
+            RegistryRejected: it does not do it.
         """
         reasons: list[str] = []
         waits: list[float] = []
@@ -70,7 +70,7 @@ class Transport:
                 reasons.append(f"{client.place} {error}")
                 if error.wait is not None:
                     waits.append(error.wait)
-            except Refused as error:
+            except RegistryRejected as error:
                 self._first = number
                 if error.status in (401, 403):
                     raise PermanentError(_not_let_in(client.place, error)) from None
@@ -82,7 +82,7 @@ class Transport:
         raise SystemAway(msg, wait=min(waits) if waits else None)
 
 
-def _not_let_in(url: str, error: Refused) -> str:
+def _not_let_in(url: str, error: RegistryRejected) -> str:
     fix = (
         "Give basic.auth.user.info=${env:NAME} with USER:PASSWORD, or bearer.auth.token, or mend what is there."
         if error.status == 401

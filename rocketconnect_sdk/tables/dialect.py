@@ -20,7 +20,7 @@ T = TypeVar("T", bound=AnyTable)
 
 
 @dataclass(frozen=True, slots=True)
-class Written(Generic[T]):
+class TableRows(Generic[T]):
     """What becomes of a table by records of one queue.
 
     Attributes:
@@ -99,12 +99,12 @@ class Dialect(ABC, Generic[C, T]):
         """Values of the type that Spark has for a schema in the form that the column reads, and those that it would not take."""
 
     def filled(self, rows: pa.Table, table: T, unnamed: Sequence[Sequence[str]]) -> pa.Table:
-        """Rows with the defaults of columns that they do not name, see Written. By default the server knows them."""
+        """Rows with the defaults of columns that they do not name, see TableRows. By default the server knows them."""
         del table, unnamed
         return rows
 
     @abstractmethod
-    def encoded(self, written: Written[T]) -> Sequence[Any]:
+    def encoded(self, written: TableRows[T]) -> Sequence[Any]:
         """What is sent for it: loads, each with the names of its `table` and its `queue`. They travel with the receipt."""
 
     def staged(self) -> None:

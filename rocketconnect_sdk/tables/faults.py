@@ -20,7 +20,7 @@ class Fault(Enum):
     OTHER = "has refused it"
 
 
-class Refused(Exception):
+class ServerRejected(Exception):
     """What a server said instead of an answer, or that it said nothing.
 
     Attributes:
@@ -37,7 +37,7 @@ def in_short(text: str) -> str:
     return " ".join(text.split())[:_SHOWN]
 
 
-def understood(error: Refused, place: object, user: str, making: str = "Make it") -> ConnectorError:
+def understood(error: ServerRejected, place: object, user: str, making: str = "Make it") -> ConnectorError:
     """The error that says what a task does about it; `making`: how a database is made that is not there."""
     where = f"{place}: the server {error.fault.value}: {error}"
     match error.fault:

@@ -14,7 +14,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import Receipt, SinkWriter
 from rocketconnect_sdk.tables.columns import AnyTable, met, never_null, target_of
-from rocketconnect_sdk.tables.dialect import Dialect, Written, fitted
+from rocketconnect_sdk.tables.dialect import Dialect, TableRows, fitted
 from rocketconnect_sdk.tables.reading import keys_of, values_of
 from rocketconnect_sdk.tables.settings import TableSettings
 from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes
@@ -88,7 +88,7 @@ class _Staging:
             return ()
         return () if written is None or self.bad else self._dialect.encoded(written)
 
-    def _written(self, batch: SinkBatch) -> Written[Any] | None:
+    def _written(self, batch: SinkBatch) -> TableRows[Any] | None:
         """What becomes of the table; None: nothing. Raises RecordError: all of the records are bad."""
         name = self._settings.name(batch.topic)
         table = self._there(name)
@@ -110,18 +110,18 @@ class _Staging:
 
     def _appended(
         self, name: str, table: AnyTable | None, changes: Changes, batch: SinkBatch, read: Objects
-    ) -> Written[Any] | None:
+    ) -> TableRows[Any] | None:
         if not changes.writes:
             return None
         table = self._ready(name, table, changes.schema)
         target = target_of(table.columns, changes.schema)
         rows = self._rows(changes, target, table, read)
         unnamed = [read.unnamed.get(index, ()) for index in changes.writes] if read.unnamed else ()
-        return Written(table, target, rows, unnamed, batch, changes.writes)
+        return TableRows(table, target, rows, unnamed, batch, changes.writes)
 
     def _upserted(
         self, name: str, table: AnyTable | None, changes: Changes, batch: SinkBatch, read: Objects
-    ) -> Written[Any] | None:
+    ) -> TableRows[Any] | None:
         key = tuple(self._settings.key if table is None else table.key)
         self._find_keys(changes, key, batch, table)
         if not self._settings.delete:
@@ -143,7 +143,7 @@ class _Staging:
         merge = merge_of(changes, rows, gone, None, key)
         goes = pa.array(merge.gone, pa.bool_())
         kept, left = merge.rows.filter(pc.invert(goes)), merge.rows.filter(goes).select(list(key))
-        return Written(table, whole, kept, (), batch, key=key, gone=left if left.num_rows else None)
+        return TableRows(table, whole, kept, (), batch, key=key, gone=left if left.num_rows else None)
 
     def _rows(self, changes: Changes, target: Schema, table: AnyTable, read: Objects) -> pa.Table:
         """The rows that are written, by write."""

@@ -20,7 +20,7 @@ class Key(NamedTuple):
     task: int
 
 
-class Wanted(enum.StrEnum):
+class TargetState(enum.StrEnum):
     """What the user wants of a connector."""
 
     RUNNING = "RUNNING"
@@ -68,7 +68,7 @@ class Connector:
     name: str
     revision: int
     config: Mapping[str, str]
-    wanted: Wanted
+    wanted: TargetState
     type: int
     restarts: int
     plan_state: PlanState = PlanState.VOID
@@ -77,7 +77,7 @@ class Connector:
     @property
     def is_active(self) -> bool:
         """Whether it is to have tasks, be they paused."""
-        return not self.deleted and self.wanted is not Wanted.STOPPED
+        return not self.deleted and self.wanted is not TargetState.STOPPED
 
 
 @dataclass(frozen=True, slots=True)

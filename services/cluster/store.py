@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from rocketconnect_kit.leader.seat import require_term
 from rocketconnect_kit.store.database import reading, upsert, writing
-from services.cluster.model import Changes, Connector, Key, Plan, PlanState, Unit, Wanted, Worker
+from services.cluster.model import Changes, Connector, Key, Plan, PlanState, TargetState, Unit, Worker
 
 _metadata = sa.MetaData()
 # The services may share one database.
@@ -168,7 +168,7 @@ def _connector_row(connector: Connector) -> dict[str, Any]:
 
 
 def _connector(row: sa.RowMapping) -> Connector:
-    texts = {"config": json.loads(row["config"]), "wanted": Wanted(row["wanted"]), "plan_state": PlanState(row["plan_state"])}
+    texts = {"config": json.loads(row["config"]), "wanted": TargetState(row["wanted"]), "plan_state": PlanState(row["plan_state"])}
     return Connector(**{**row, **texts})
 
 

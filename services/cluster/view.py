@@ -4,7 +4,7 @@ import enum
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from services.cluster.model import Key, Wanted
+from services.cluster.model import Key, TargetState
 
 if TYPE_CHECKING:
     from services.cluster.state import State
@@ -56,7 +56,7 @@ def view_of(state: "State", key: Key) -> AssignmentView | None:
         connector.type,
         config,
         task_config,
-        connector.wanted is Wanted.PAUSED,
+        connector.wanted is TargetState.PAUSED,
         unit.worker,
         unit.revoked,
         unit.failures,

@@ -8,14 +8,14 @@ from rocketconnect.connector.v1 import connector_pb2
 
 from services.cluster.board import Update
 from services.cluster.decisions.events import ConnectorsChanged, Offer, Register, Release, ReportPlan, RequestPlan
-from services.cluster.model import PLAN, Connector, Key, Wanted, Worker
+from services.cluster.model import PLAN, Connector, Key, TargetState, Worker
 from services.cluster.view import AssignmentView
 
 _WANTED = {
-    connector_pb2.WANTED_STATE_UNSPECIFIED: Wanted.RUNNING,
-    connector_pb2.WANTED_STATE_RUNNING: Wanted.RUNNING,
-    connector_pb2.WANTED_STATE_PAUSED: Wanted.PAUSED,
-    connector_pb2.WANTED_STATE_STOPPED: Wanted.STOPPED,
+    connector_pb2.WANTED_STATE_UNSPECIFIED: TargetState.RUNNING,
+    connector_pb2.WANTED_STATE_RUNNING: TargetState.RUNNING,
+    connector_pb2.WANTED_STATE_PAUSED: TargetState.PAUSED,
+    connector_pb2.WANTED_STATE_STOPPED: TargetState.STOPPED,
 }
 
 
@@ -156,7 +156,7 @@ def _connector(message: connector_pb2.Connector) -> Connector:
         revision=message.revision,
         config=dict(message.config),
         # A wanted state of a newer version of the API counts as not given.
-        wanted=_WANTED.get(message.wanted_state, Wanted.RUNNING),
+        wanted=_WANTED.get(message.wanted_state, TargetState.RUNNING),
         type=message.type,
         restarts=message.restarts,
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from urllib.parse import urlsplit
 
-from services.gateway.problems import Problem, Refused
+from services.gateway.problems import Problem, RequestRejected
 
 _SAME_SITE = ("", "same-origin", "none")
 _OF_BROWSERS = ("origin", "referer", "sec-fetch-site", "sec-fetch-mode", "sec-fetch-dest")
@@ -36,7 +36,7 @@ class Access:
         """Refuse a request that is addressed to a name that is not ours.
 
         Raises:
-            Refused: 403 HOST_NOT_ALLOWED.
+            RequestRejected: 403 HOST_NOT_ALLOWED.
         """
         try:
             name = _hostname(f"//{host}")
@@ -45,7 +45,7 @@ class Access:
         if not host or name is None or not self._ours(name):
             shown = f"the name {host[:100]!r}" if host else "no name"
             fix = "use the address it listens on, or name it in ROCKETCONNECT_ALLOWED_HOSTS"
-            raise Refused(
+            raise RequestRejected(
                 Problem(403, "HOST_NOT_ALLOWED", f"the request is addressed to {shown} (Host), which is not let in; {fix}")
             )
 
@@ -53,7 +53,7 @@ class Access:
         """Refuse a change that a page of another origin asks for.
 
         Raises:
-            Refused: 403 ORIGIN_NOT_ALLOWED.
+            RequestRejected: 403 ORIGIN_NOT_ALLOWED.
         """
         if origin is None and (fetch_site or "") in _SAME_SITE:
             return
@@ -62,7 +62,7 @@ class Access:
             return
         shown = repr(origin[:100]) if origin is not None else f"another site ({fetch_site})"
         fix = "if it is yours, name it in ROCKETCONNECT_ALLOWED_ORIGINS"
-        raise Refused(Problem(403, "ORIGIN_NOT_ALLOWED", f"a page of {shown} may change nothing here; {fix}"))
+        raise RequestRejected(Problem(403, "ORIGIN_NOT_ALLOWED", f"a page of {shown} may change nothing here; {fix}"))
 
     def check_program(self, headers: Mapping[str, str]) -> None:
         """Refuse a change by GET that a browser asks for: a link, an image or a redirect of any page is enough for that.
@@ -71,13 +71,13 @@ class Access:
             headers: Of the request, by name in small letters.
 
         Raises:
-            Refused: 403 BROWSER_NOT_ALLOWED.
+            RequestRejected: 403 BROWSER_NOT_ALLOWED.
         """
         agent = headers.get("user-agent", "")
         if any(name in headers for name in _OF_BROWSERS) or agent.startswith(_BROWSERS):
             fix = "use a program, such as curl, or POST to the /v1 paths"
             detail = f"a browser may change nothing by GET, as a link in any page would be enough; {fix}"
-            raise Refused(Problem(403, "BROWSER_NOT_ALLOWED", detail))
+            raise RequestRejected(Problem(403, "BROWSER_NOT_ALLOWED", detail))
 
     def _ours(self, name: str) -> bool:
         if name in ("localhost", self.bind_host.lower()) or any(fnmatchcase(name, each.lower()) for each in self.hosts):

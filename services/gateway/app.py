@@ -22,7 +22,7 @@ from services.gateway.api.bodies import LIMIT_BYTES
 from services.gateway.callers import Callers
 from services.gateway.connections import CERTIFICATE
 from services.gateway.opening import Opening
-from services.gateway.problems import RETRY_AFTER_SECONDS, Problem, Refused, malformed, of_service_error
+from services.gateway.problems import RETRY_AFTER_SECONDS, Problem, RequestRejected, malformed, of_service_error
 from services.gateway.routing import Call, Render, RouteTable
 
 BODY_SECONDS = 30.0
@@ -104,7 +104,7 @@ class Gateway:
     async def _answer(self, request: Request, progress: _Progress) -> Response:
         try:
             return await self._dispatch(request, progress)
-        except Refused as refused:
+        except RequestRejected as refused:
             return progress.render(refused.problem)
         except ServiceError as error:
             return progress.render(self._opening.told(of_service_error(error)))
@@ -155,11 +155,11 @@ class Gateway:
         """Refuse what comes while too much is under way: it would wait for longer than its caller does.
 
         Raises:
-            Refused: 503 BUSY.
+            RequestRejected: 503 BUSY.
         """
         if self._under_way >= MOST_REQUESTS:
             detail = f"{MOST_REQUESTS} requests are under way; try again in a moment, or send fewer at a time"
-            raise Refused(Problem(503, "BUSY", detail, headers={"Retry-After": str(RETRY_AFTER_SECONDS)}))
+            raise RequestRejected(Problem(503, "BUSY", detail, headers={"Retry-After": str(RETRY_AFTER_SECONDS)}))
 
 
 def _text(request: Request, header: str) -> str:
@@ -184,7 +184,7 @@ async def _body(request: Request) -> bytes:
     """Return the whole body.
 
     Raises:
-        Refused: 413 BODY_TOO_LARGE, 408 BODY_TOO_SLOW.
+        RequestRejected: 413 BODY_TOO_LARGE, 408 BODY_TOO_SLOW.
     """
     # Invariant 7: what is beyond the limit is read (a client sends all before it reads the answer) but not kept.
     chunks: list[bytes] = []
@@ -199,8 +199,8 @@ async def _body(request: Request) -> bytes:
                     break
     except TimeoutError:
         detail = f"the body did not arrive in {BODY_SECONDS:g} s"
-        raise Refused(Problem(408, "BODY_TOO_SLOW", detail, headers={"Connection": "close"})) from None
+        raise RequestRejected(Problem(408, "BODY_TOO_SLOW", detail, headers={"Connection": "close"})) from None
     if received > LIMIT_BYTES:
         detail = f"the body has more than {LIMIT_BYTES} bytes; no configuration is that large"
-        raise Refused(Problem(413, "BODY_TOO_LARGE", detail, headers={"Connection": "close"}))
+        raise RequestRejected(Problem(413, "BODY_TOO_LARGE", detail, headers={"Connection": "close"}))
     return b"".join(chunks)

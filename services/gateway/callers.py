@@ -6,7 +6,7 @@ from pathlib import Path
 from rocketconnect_kit.access.gate import HOW, NOT_ALLOWED, NOT_KNOWN
 from rocketconnect_kit.access.roles import Role, may_call
 from rocketconnect_kit.access.tokens import Identity, Tokens
-from services.gateway.problems import Problem, Refused
+from services.gateway.problems import Problem, RequestRejected
 from services.gateway.routing import Route
 
 _ROLES = {False: (Role.READ, Role.WRITE, Role.SERVICE), True: (Role.WRITE, Role.SERVICE)}
@@ -32,7 +32,7 @@ class Callers:
             certificate: The name in the client's certificate, which was verified; "": it showed none.
 
         Raises:
-            Refused: 401 NOT_KNOWN, 403 NOT_ALLOWED.
+            RequestRejected: 401 NOT_KNOWN, 403 NOT_ALLOWED.
         """
         if self._tokens is None:
             return None
@@ -40,10 +40,10 @@ class Callers:
         if who is None:
             what = "is not known" if authorization is None else "shows a token that is not known"
             detail = f"who asks {what}; {HOW}"
-            raise Refused(Problem(401, NOT_KNOWN, detail, headers={"WWW-Authenticate": 'Bearer realm="rocketconnect"'}))
+            raise RequestRejected(Problem(401, NOT_KNOWN, detail, headers={"WWW-Authenticate": 'Bearer realm="rocketconnect"'}))
         if not _may_ask(who.role, route):
             detail = f"{who.name!r} has the role {who.role.value}, which may not ask for this; use a token with the role write"
-            raise Refused(Problem(403, NOT_ALLOWED, detail, metadata={"name": who.name, "role": who.role.value}))
+            raise RequestRejected(Problem(403, NOT_ALLOWED, detail, metadata={"name": who.name, "role": who.role.value}))
         return who
 
 

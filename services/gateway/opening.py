@@ -5,7 +5,7 @@ from dataclasses import replace
 from rocketconnect.config.v1 import config_service_pb2 as config
 
 from services.gateway.backends import Backends
-from services.gateway.problems import Problem, Refused
+from services.gateway.problems import Problem, RequestRejected
 
 _COMES_BACK = ("NO_CAPABLE_EXECUTOR", "NO_EXECUTOR")
 """Reasons of refusals for which whoever started this gateway does what is to be done: no executor has carried anything out."""
@@ -33,7 +33,7 @@ class Opening:
         """Return when requests may be answered.
 
         Raises:
-            Refused: 503 STARTING.
+            RequestRejected: 503 STARTING.
             ServiceError: a service that would know does not answer.
         """
         if self._is_open:
@@ -42,7 +42,7 @@ class Opening:
         self._is_open = bool(offers.plugins) and any(worker.alive for worker in await self._backends.workers())
         if not self._is_open:
             detail = "no executor has joined yet, so nothing can be created or checked; try again in a moment"
-            raise Refused(Problem(503, _STARTING, detail, headers=_AGAIN))
+            raise RequestRejected(Problem(503, _STARTING, detail, headers=_AGAIN))
 
     def told(self, problem: Problem) -> Problem:
         """Return a refusal as this instance has it: executors that are started together with the gateway are started again."""

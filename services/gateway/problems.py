@@ -65,7 +65,7 @@ class Problem:
         }
 
 
-class Refused(Exception):
+class RequestRejected(Exception):
     """Ends a request with a problem."""
 
     def __init__(self, problem: Problem) -> None:
@@ -73,9 +73,9 @@ class Refused(Exception):
         self.problem = problem
 
 
-def malformed(reason: str, detail: str, problems: Sequence[FieldProblem] = ()) -> Refused:
+def malformed(reason: str, detail: str, problems: Sequence[FieldProblem] = ()) -> RequestRejected:
     """Return what to raise for a request that can't be read."""
-    return Refused(Problem(400, reason, detail, problems))
+    return RequestRejected(Problem(400, reason, detail, problems))
 
 
 def of_service_error(error: ServiceError) -> Problem:

@@ -7,7 +7,7 @@ from urllib.parse import unquote_to_bytes
 
 from starlette.responses import Response
 
-from services.gateway.problems import Problem, Refused, malformed
+from services.gateway.problems import Problem, RequestRejected, malformed
 
 _VARIABLE = re.compile(r"\{(\w+)\}")
 
@@ -44,7 +44,7 @@ class Route:
     Attributes:
         method: The HTTP method.
         template: Such as "/v1/connectors/{name}:pause"; a variable is one segment.
-        handle: Answers, or raises Refused or a ServiceError.
+        handle: Answers, or raises RequestRejected or a ServiceError.
         render: Turns a problem into the answer of this API.
         changes: It changes something: refused to pages of other sites.
         streams: Its answer has no end of its own.
@@ -94,22 +94,22 @@ class RouteTable:
         """Return the route of a request.
 
         Raises:
-            Refused: NO_SUCH_PATH (404), METHOD_NOT_ALLOWED (405, with the allowed ones) or PATH_ENCODING (400).
+            RequestRejected: NO_SUCH_PATH (404), METHOD_NOT_ALLOWED (405, with the allowed ones) or PATH_ENCODING (400).
         """
         found = [(match, route) for pattern, route in self._patterns if (match := pattern.fullmatch(raw_path))]
         if not found:
             shown = raw_path[:200].decode("ascii", "replace")
-            raise Refused(Problem(404, "NO_SUCH_PATH", f"there is nothing at {shown}; / and /v1/docs show what there is"))
+            raise RequestRejected(Problem(404, "NO_SUCH_PATH", f"there is nothing at {shown}; / and /v1/docs show what there is"))
         for match, route in found:
             if method in route.methods:
                 return Match(route, {name: _decode(value) for name, value in match.groupdict().items()})
         raise _not_allowed(method, [route for _, route in found])
 
 
-def _not_allowed(method: str, routes: Sequence[Route]) -> Refused:
+def _not_allowed(method: str, routes: Sequence[Route]) -> RequestRejected:
     allow = ", ".join(sorted({allowed for route in routes for allowed in route.methods}))
     detail = f"{method[:20]} is not answered here; allowed: {allow}"
-    return Refused(Problem(405, "METHOD_NOT_ALLOWED", detail, headers={"Allow": allow}))
+    return RequestRejected(Problem(405, "METHOD_NOT_ALLOWED", detail, headers={"Allow": allow}))
 
 
 def _area(path: bytes) -> bytes:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from rocketconnect_kit.errors import NotFound
 from services.state.derive import derive_connector, derive_task
-from services.state.model import PLAN, Assignment, Connector, ConnectorView, Key, LogLine, Moment, Refused, Report, TaskView
+from services.state.model import PLAN, Assignment, Connector, ConnectorView, Key, LogLine, Moment, Report, StaleReport, TaskView
 from services.state.sightings import Holding, Sighting, hold, see, why_moved
 
 LOG_LINES = 1000
@@ -68,7 +68,7 @@ class Effects:
     next report of the worker; 0: that must name all that it holds.
     """
 
-    refused: tuple[Refused, ...]
+    refused: tuple[StaleReport, ...]
     touched: frozenset[str]
     urgent: bool
     receipt: int = 0
@@ -313,7 +313,7 @@ def _reported(states: States, event: Reported, now: Moment) -> Effects:
         before = track.sightings.get(report.key.task)
         if _is_over(states, report) or (before is not None and before.report.epoch > report.epoch):
             newest = max(_current_epoch(states, report.key), before.report.epoch if before is not None else 0)
-            refused.append(Refused(report.key, report.epoch, newest))
+            refused.append(StaleReport(report.key, report.epoch, newest))
             continue
         track.sightings[report.key.task] = see(before, report, now)
         heard[report.key] = report.epoch

@@ -25,12 +25,12 @@ counts as follows:
 | over, and gave no tasks            | IDLE (or PAUSED): "its plan has no tasks"   |                                              |
 | not begun                          | UNASSIGNED: "waits to be planned"           | does not count                               |
 
-Wanted STOPPED: STOPPED when no task is left; before that the worst of those that are.
+TargetState STOPPED: STOPPED when no task is left; before that the worst of those that are.
 """
 
 from collections.abc import Sequence
 
-from services.state.model import BADNESS, PLAN, Connector, ConnectorView, Key, Moment, State, TaskView, Wanted
+from services.state.model import BADNESS, PLAN, Connector, ConnectorView, Key, Moment, State, TargetState, TaskView
 from services.state.sightings import Holding, Sighting
 
 _NEEDS_ATTENTION = {State.FAILED, State.STALLED, State.RESTARTING, State.UNASSIGNED, State.WAITING}
@@ -147,7 +147,7 @@ def derive_connector(
     planning = next((unit for unit in units if unit.task == PLAN), None)
     tasks = tuple(sorted((unit for unit in units if unit.task != PLAN), key=lambda unit: unit.task))
     parts = [(task.state, f"task {task.task}: {task.trace}" if task.trace else "") for task in tasks]
-    if connector.wanted is Wanted.STOPPED:
+    if connector.wanted is TargetState.STOPPED:
         ending = f"is being stopped: {len(tasks)} of its tasks have not ended yet"
         parts = [(state, "; ".join(filter(None, (ending, said)))) for state, said in parts] or [(State.STOPPED, "")]
     elif planning is not None:
@@ -175,6 +175,6 @@ def _planning_part(
 
 def _nothing_there(connector: Connector, planned_revision: int) -> tuple[State, str]:
     if planned_revision == connector.revision:
-        state = State.PAUSED if connector.wanted is Wanted.PAUSED else State.IDLE
+        state = State.PAUSED if connector.wanted is TargetState.PAUSED else State.IDLE
         return state, "its plan has no tasks: there is nothing to do now"
     return State.UNASSIGNED, "waits to be planned: the cluster service has not begun with it"

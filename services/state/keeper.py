@@ -9,7 +9,7 @@ from rocketconnect_kit.errors import Aborted, ServiceError
 from rocketconnect_kit.logs import get_logger
 from services.state import core
 from services.state.core import Event, Reported, States, Tick, Track
-from services.state.model import Key, Moment, Refused
+from services.state.model import Key, Moment, StaleReport
 from services.state.store import Changes, ConnectorRow, LogRows, TaskRow
 
 WRITE_SECONDS = 1.0
@@ -80,7 +80,7 @@ class Keeper:
         """Let an event happen that will be told again after a restart."""
         self._happen(event)
 
-    async def report(self, event: Reported) -> tuple[tuple[Refused, ...], int]:
+    async def report(self, event: Reported) -> tuple[tuple[StaleReport, ...], int]:
         """Take reports; return the refused ones, and the receipt. Changes of states and log lines are on disk when it returns.
 
         Raises:

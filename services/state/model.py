@@ -42,7 +42,7 @@ BADNESS = {state: place for place, state in enumerate(State)}
 """The lower the worse."""
 
 
-class Wanted(enum.StrEnum):
+class TargetState(enum.StrEnum):
     """What the user wants of a connector."""
 
     RUNNING = "RUNNING"
@@ -57,7 +57,7 @@ class Connector:
     uid: str
     name: str
     revision: int
-    wanted: Wanted
+    wanted: TargetState
     type: int
     plugin: str = ""
 
@@ -111,7 +111,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class StaleReport:
     """A report under an epoch that is over."""
 
     key: Key

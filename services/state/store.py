@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from rocketconnect_kit.leader.seat import require_term
 from rocketconnect_kit.store.database import reading, upsert, writing
 from services.state.core import Track
-from services.state.model import Assignment, Connector, Key, LogLine, Report, State, Wanted
+from services.state.model import Assignment, Connector, Key, LogLine, Report, State, TargetState
 from services.state.sightings import Holding, Sighting
 
 _metadata = sa.MetaData()
@@ -161,7 +161,7 @@ def _connector(text: str | None, plugin: str) -> Connector | None:
     if text is None:
         return None
     columns = json.loads(text)
-    return Connector(**{**columns, "wanted": Wanted(columns["wanted"])}, plugin=plugin)
+    return Connector(**{**columns, "wanted": TargetState(columns["wanted"])}, plugin=plugin)
 
 
 def _task_row(key: Key, row: TaskRow) -> dict[str, Any]:

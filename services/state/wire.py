@@ -7,7 +7,18 @@ from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.state.v1 import state_service_pb2 as pb
 
 from services.state.core import AssignmentsTold, ConnectorsTold, Reported
-from services.state.model import Assignment, Connector, ConnectorView, Key, LogLine, Refused, Report, State, TaskView, Wanted
+from services.state.model import (
+    Assignment,
+    Connector,
+    ConnectorView,
+    Key,
+    LogLine,
+    Report,
+    StaleReport,
+    State,
+    TargetState,
+    TaskView,
+)
 
 MAXIMUM_TRACE = 16_000
 MAXIMUM_MESSAGE = 4_000
@@ -16,10 +27,10 @@ _CLASS = "connector.class"
 _LAST_SECOND = 253_402_300_799.0
 
 _WANTED = {
-    connector_pb2.WANTED_STATE_UNSPECIFIED: Wanted.RUNNING,
-    connector_pb2.WANTED_STATE_RUNNING: Wanted.RUNNING,
-    connector_pb2.WANTED_STATE_PAUSED: Wanted.PAUSED,
-    connector_pb2.WANTED_STATE_STOPPED: Wanted.STOPPED,
+    connector_pb2.WANTED_STATE_UNSPECIFIED: TargetState.RUNNING,
+    connector_pb2.WANTED_STATE_RUNNING: TargetState.RUNNING,
+    connector_pb2.WANTED_STATE_PAUSED: TargetState.PAUSED,
+    connector_pb2.WANTED_STATE_STOPPED: TargetState.STOPPED,
 }
 _STATES = {connector_pb2.State.Value(f"STATE_{state}"): state for state in State}
 _NUMBERS = {state: number for number, state in _STATES.items()}
@@ -50,7 +61,7 @@ def reported(request: pb.ReportTasksRequest) -> Reported:
     return Reported(reports, tuple(lines), request.worker_id, request.receipt)
 
 
-def refused(value: Refused) -> pb.ReportTasksResponse.Refused:
+def refused(value: StaleReport) -> pb.ReportTasksResponse.Refused:
     """Return the message of a refused report."""
     return pb.ReportTasksResponse.Refused(
         connector_uid=value.key.connector_uid, task=value.key.task, epoch=value.epoch, current_epoch=value.current_epoch
@@ -131,7 +142,7 @@ def _metrics(view: TaskView) -> pb.TaskMetrics:
 
 def _connector(message: connector_pb2.Connector) -> Connector:
     # A wanted state of a newer version of the API counts as not given.
-    wanted = _WANTED.get(message.wanted_state, Wanted.RUNNING)
+    wanted = _WANTED.get(message.wanted_state, TargetState.RUNNING)
     plugin = _cut(message.config.get(_CLASS, ""), MAXIMUM_WORD)
     return Connector(message.uid, message.name, message.revision, wanted, message.type, plugin)
 

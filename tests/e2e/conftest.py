@@ -16,7 +16,6 @@ from rocketconnect_cli.instance.running import running
 from tests import stores
 from tests.processes import wait_until
 from tests.security.guarded import guarding
-from tests.shared_rocketmq import QUIET
 
 _FOLDER = Path(__file__).parent
 _TOKEN = "ROCKETCONNECT_TOKEN"
@@ -63,7 +62,7 @@ def instance(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 def _guarded(folder: Path) -> Instance:
     # Of its own, as `up` has: tests give topics the names that documents show.
     (folder / "rocketmq").mkdir()
-    rocketmq = EmbeddedRocketMQ(folder / "rocketmq", broker_settings=QUIET)
+    rocketmq = EmbeddedRocketMQ(folder / "rocketmq")
     rocketmq.start()
     _started.callback(rocketmq.kill)
     name_server = rocketmq.name_server

@@ -22,7 +22,7 @@ from rocketmq_remoting import (
     NoPermission,
     Permission,
     PullStatus,
-    Refused,
+    RequestRejected,
     SqlFilter,
     TagFilter,
     TopicNotFound,
@@ -252,7 +252,7 @@ def test_without_any_name_server_the_error_names_each() -> None:
     with Client([closed, "127.0.0.1:1"], timeout=1) as client, pytest.raises(NameServersUnavailable, match=closed) as caught:
         client.topics()
     assert "127.0.0.1:1" in str(caught.value)
-    assert isinstance(caught.value, Refused)
+    assert isinstance(caught.value, RequestRejected)
 
 
 @pytest.mark.parametrize("address", ["", ";", "host", "host:", "host:99999", ":9876"])

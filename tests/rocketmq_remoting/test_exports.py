@@ -20,5 +20,5 @@ def test_every_error_tells_whether_trying_again_can_help() -> None:
             retriable = issubclass(error, rocketmq_remoting.RetriableError)
             assert retriable != issubclass(error, rocketmq_remoting.PermanentError), name
         if issubclass(error, rocketmq_remoting.RetriableError) and name != "RetriableError":
-            refused = issubclass(error, rocketmq_remoting.Refused)
+            refused = issubclass(error, rocketmq_remoting.RequestRejected)
             assert refused != issubclass(error, rocketmq_remoting.OutcomeUnknown), name

@@ -13,7 +13,7 @@ from rocketmq_remoting import (
     ConnectionLost,
     OutcomeUnknown,
     PullStream,
-    Refused,
+    RequestRejected,
     RetriableError,
     encode_batch,
 )
@@ -39,7 +39,7 @@ def test_a_killed_broker_that_comes_back_costs_no_confirmed_message(
                 batch = encode_batch([b"%d" % number for number in range(sent, sent + 50)])
                 try:
                     client.send_batch(queue, batch, 2)
-                except Refused as error:
+                except RequestRejected as error:
                     errors.append(error)
                     time.sleep(0.1)
                 except OutcomeUnknown as error:
@@ -96,7 +96,7 @@ def test_a_refused_send_is_tried_again_until_the_broker_is_back(
         (queue,) = client.queues("refused", writable=True)
         server.stop()
         began = time.monotonic()
-        with pytest.raises(Refused):
+        with pytest.raises(RequestRejected):
             client.send_batch(queue, encode_batch([b"a"]), 1)
         assert time.monotonic() - began > 0.3
         # A broker that is starting may also take a request and then drop the connection: hence `retry`.

@@ -189,7 +189,7 @@ def test_a_name_node_leads_to_data_nodes_that_are_allowed_alone(victim: Victim, 
     port = redirecting(f"http://127.0.0.1:{victim.port}/webhdfs/v1/a?op=CREATE")
     code = """
 from connectors.objects.logins import HdfsLogin
-from connectors.objects.place import HDFS, Place
+from connectors.objects.location import HDFS, Place
 from connectors.objects.webhdfs import WebHdfs
 guard()
 files = WebHdfs(Place(HDFS, "", "data"), HdfsLogin(told["url"], "tester"))

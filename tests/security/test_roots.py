@@ -13,7 +13,7 @@ import pytest
 from rocketconnect.executor.v1 import executor_service_pb2 as pb
 
 from connectors.file_source.content import open_content
-from connectors.jdbc import Place, dialect_of
+from connectors.jdbc import Endpoint, dialect_of
 from rocketconnect_cli.instance import topology
 from rocketconnect_sdk.files import AppendedFile, Owner
 from rocketconnect_sdk.permissions import beneath
@@ -160,11 +160,11 @@ def test_a_database_file_is_opened_beneath_the_folders_alone(inside: Path, tmp_p
         connection.execute("CREATE TABLE t (a)")
     (inside / "link.db").symlink_to(database)
     for path in (database, inside / "link.db"):
-        place = Place("sqlite", "", 0, str(path))
+        place = Endpoint("sqlite", "", 0, str(path))
         for each in (place, replace(place, writes=True)):
             with pytest.raises(OutsideRoots):
                 dialect_of(each).connect(each, "", "")
-    allowed = Place("sqlite", "", 0, str(inside / "own.db"), writes=True)
+    allowed = Endpoint("sqlite", "", 0, str(inside / "own.db"), writes=True)
     with closing(dialect_of(allowed).connect(allowed, "", "")) as connection, pytest.raises(sqlite3.Error, match="attached"):
         connection.execute(f"ATTACH '{database}' AS other")
 

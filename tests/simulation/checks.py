@@ -9,7 +9,7 @@ from rocketmq_remoting.model import MessageQueue
 from services.cluster.model import Changes, Key
 from services.cluster.tables import Tables
 from services.executor.contract.assignment import Assigned
-from services.executor.runtime.rocketmq.source_marks import Place, mark_key, parse
+from services.executor.runtime.rocketmq.source_marks import SourceCoordinate, mark_key, parse
 from services.executor.runtime.source.takeover import ROW
 from services.position.domain import Fence, Ledger, Position
 from services.state.core import States
@@ -168,7 +168,9 @@ class Checks:
                     raise self.broken("nothing twice in the topic", f"{place} is in {seen[record]} and {queue}")
                 seen[record] = queue
 
-    def delivered(self, uid: str, produced: Mapping[str, int], records: Sequence[tuple[str, Place]], *, once: bool) -> None:
+    def delivered(
+        self, uid: str, produced: Mapping[str, int], records: Sequence[tuple[str, SourceCoordinate]], *, once: bool
+    ) -> None:
         """Every record of the source is in the sink, exactly once (`once`) and in order.
 
         Args:
@@ -202,7 +204,7 @@ class Checks:
                 raise self.broken("exactly once, in order", f"{partition}: records are there twice: {sorted(there)}")
 
     def _delivered_beyond_a_backup(
-        self, uid: str, produced: Mapping[str, int], records: Sequence[tuple[str, Place]], *, once: bool
+        self, uid: str, produced: Mapping[str, int], records: Sequence[tuple[str, SourceCoordinate]], *, once: bool
     ) -> None:
         """Every record is there that no move by hand has left out, and no more often than moves have asked for it.
 

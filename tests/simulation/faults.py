@@ -6,7 +6,7 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING
 
-from services.cluster.model import Wanted
+from services.cluster.model import TargetState
 from tests.simulation.actors import cluster, position, rocketmq, state, target
 from tests.simulation.actors.host import Host
 from tests.simulation.world import Process
@@ -149,7 +149,7 @@ class Faults:
         given_up = {unit.key.connector_uid for unit in self._simulation.cluster.tables.units.values() if unit.given_up}
         for uid, connector in self._simulation.config.connectors.items():
             # After too many failures in a row a restart is what the user does.
-            self._simulation.config.change(uid, wanted=Wanted.RUNNING, restarts=connector.restarts + (uid in given_up))
+            self._simulation.config.change(uid, wanted=TargetState.RUNNING, restarts=connector.restarts + (uid in given_up))
         world.note("no more faults")
 
     # A connector with idle tasks.
@@ -174,7 +174,7 @@ class Faults:
     def _stop_idle(self) -> None:
         uid = self._idle_uid()
         if uid is not None:
-            self._simulation.config.change(uid, wanted=Wanted.STOPPED)
+            self._simulation.config.change(uid, wanted=TargetState.STOPPED)
 
     def _fail_idle(self) -> None:
         self._simulation.sides.failing.add("idle")
@@ -427,13 +427,13 @@ class Faults:
         self._simulation.config.put(replace(connector, revision=connector.revision + 1, config=config))
 
     def _pause_connector(self) -> None:
-        self._want_for_a_while(Wanted.PAUSED)
+        self._want_for_a_while(TargetState.PAUSED)
 
-    def _want_for_a_while(self, wanted: Wanted) -> None:
+    def _want_for_a_while(self, wanted: TargetState) -> None:
         uid = self._uid()
         self._world.fault(f"wanted {wanted}", uid)
         self._simulation.config.change(uid, wanted=wanted)
-        resume = partial(self._simulation.config.change, uid, wanted=Wanted.RUNNING)
+        resume = partial(self._simulation.config.change, uid, wanted=TargetState.RUNNING)
         self._world.at(self._world.now + self._random.choice(_SECONDS), resume)
 
     def _restart_connector(self) -> None:
@@ -447,7 +447,7 @@ class Faults:
         partition = self._random.choice(sorted(self._simulation.sides.produced))
         offset = f"[{self._random.randint(0, len(self._simulation.sides.produced[partition]))}]"
         world.fault("alter position", partition)
-        config.change("source", wanted=Wanted.STOPPED)
+        config.change("source", wanted=TargetState.STOPPED)
         patience = min(self._end - 0.1, world.now + 6.0)
 
         def look() -> None:
@@ -457,6 +457,6 @@ class Faults:
             replica = self._process(self._random.choice(position.REPLICAS))
             if replica is not None and world.now < patience:
                 replica.handle("alter", ("source", partition, offset), lambda _answer: None)
-            world.at(world.now + 0.5, partial(config.change, "source", wanted=Wanted.RUNNING))
+            world.at(world.now + 0.5, partial(config.change, "source", wanted=TargetState.RUNNING))
 
         world.at(world.now + 0.2, look)

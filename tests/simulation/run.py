@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from services.cluster.model import Connector, Wanted
+from services.cluster.model import Connector, TargetState
 from services.cluster.state import Policy
 from services.executor.contract.assignment import PLAN, Key
 from tests.simulation.actors import cluster, position, rocketmq, state, target
@@ -181,7 +181,7 @@ class Simulation:
 
 def _connector(name: str, kind: int, tasks: str, isolation: str, uid: str = "") -> Connector:
     config = {"connector.class": name, "tasks": tasks, "on.isolation": isolation}
-    return Connector(uid or name, name, 1, config, Wanted.RUNNING, kind, 0)
+    return Connector(uid or name, name, 1, config, TargetState.RUNNING, kind, 0)
 
 
 def run(seed: int, mutation: "Mutation | None" = None, *, most_faults: int = 14) -> Result:

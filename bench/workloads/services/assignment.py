@@ -9,7 +9,7 @@ from bench.workload import BenchFailed, Options, Sample, Workload
 from services.cluster.assignment.strategies import STRATEGIES, StrategyName
 from services.cluster.decisions import core
 from services.cluster.decisions.events import Effects, Tick
-from services.cluster.model import Connector, Key, Plan, PlanState, Unit, Wanted, Worker
+from services.cluster.model import Connector, Key, Plan, PlanState, TargetState, Unit, Worker
 from services.cluster.state import Policy, State
 from services.cluster.tables import Tables
 
@@ -60,7 +60,7 @@ def _tables(connectors: int) -> Tables:
         tables.workers.put(worker.id, worker)
     for number in range(connectors):
         uid = f"u{number}"
-        wanted = Connector(uid, f"c{number}", 1, _CONFIG, Wanted.RUNNING, 1, 0, PlanState.CURRENT)
+        wanted = Connector(uid, f"c{number}", 1, _CONFIG, TargetState.RUNNING, 1, 0, PlanState.CURRENT)
         tables.connectors.put(uid, wanted)
         tables.plans.put(uid, Plan(uid, 1, 1, 1, _CONFIG, tuple({"part": str(task)} for task in range(TASKS_EACH)), None))
         for task in range(TASKS_EACH):

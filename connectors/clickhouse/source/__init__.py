@@ -16,7 +16,7 @@ from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Plan, Source
 
 if TYPE_CHECKING:
-    from connectors.clickhouse.source.tables import Wanted
+    from connectors.clickhouse.source.tables import TableSettings
     from connectors.clickhouse.source.task import ClickHouseSourceTask
 
 _MICROS = 1_000_000
@@ -88,10 +88,10 @@ class ClickHouseSource(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ClickHouseSourceTask":
         """See Source."""
-        from connectors.clickhouse.source.task import ClickHouseSourceTask, Rhythm
+        from connectors.clickhouse.source.task import ClickHouseSourceTask, PollSettings
 
         first = datetime.fromisoformat(config["timestamp.initial"]) if config["timestamp.initial"] else None
-        rhythm = Rhythm(
+        rhythm = PollSettings(
             config["poll.interval"],
             config["batch.max.rows"],
             int(config["timestamp.delay.interval"] * _MICROS),
@@ -100,10 +100,10 @@ class ClickHouseSource(Source):
         return ClickHouseSourceTask(client_of(config), _wanted(config), task["tables"].split("\n"), rhythm, context)
 
 
-def _wanted(config: Config) -> "Wanted":
-    from connectors.clickhouse.source.tables import Wanted
+def _wanted(config: Config) -> "TableSettings":
+    from connectors.clickhouse.source.tables import TableSettings
 
-    return Wanted(config["incrementing.column.name"], config["timestamp.column.name"], tuple(config["key.columns"]))
+    return TableSettings(config["incrementing.column.name"], config["timestamp.column.name"], tuple(config["key.columns"]))
 
 
 def _order_problems(config: Config) -> Iterable[Problem]:

@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from connectors.clickhouse.client import Client
-from connectors.clickhouse.place import Version, literal, quoted
+from connectors.clickhouse.endpoint import Version, literal, quoted
 from connectors.jdbc.values import to_column
 from connectors.jdbc_source.place import Order
-from connectors.jdbc_source.readers import Pace
+from connectors.jdbc_source.readers import BatchSizer
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.errors import PermanentError
@@ -89,7 +89,7 @@ class NewRows:
         target: Target,
         partition: str,
         position: Offset | None,
-        pace: Pace,
+        pace: BatchSizer,
         *,
         delay: int,
         first: int | None,

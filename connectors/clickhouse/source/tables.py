@@ -15,7 +15,7 @@ _MICROSECONDS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TableSettings:
     """What a configuration says.
 
     Attributes:
@@ -29,7 +29,7 @@ class Wanted:
     key: tuple[str, ...]
 
 
-def look(client: Client, wanted: Wanted, name: str) -> tuple[Target | None, list[Problem]]:
+def look(client: Client, wanted: TableSettings, name: str) -> tuple[Target | None, list[Problem]]:
     """A table as it is read, and what is wrong with it. Raises as Client.rows."""
     table = table_of(client, name)
     if table is None:
@@ -47,7 +47,7 @@ def look(client: Client, wanted: Wanted, name: str) -> tuple[Target | None, list
     return Target(name, Schema(Type.STRUCT, fields=tuple(fields)), key, order), []
 
 
-def _problems(wanted: Wanted, name: str, columns: dict[str, Column]) -> Iterator[Problem]:
+def _problems(wanted: TableSettings, name: str, columns: dict[str, Column]) -> Iterator[Problem]:
     told = [("incrementing.column.name", wanted.incrementing), ("timestamp.column.name", wanted.timestamp)]
     told += [("key.columns", each) for each in wanted.key]
     for option, given in told:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from connectors.clickhouse.client import Client
 from connectors.clickhouse.source.rows import NewRows
-from connectors.clickhouse.source.tables import Wanted, look
-from connectors.jdbc_source.readers import Pace
+from connectors.clickhouse.source.tables import TableSettings, look
+from connectors.jdbc_source.readers import BatchSizer
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Position, SourceBatch
@@ -17,7 +17,7 @@ _LONGEST_IDLE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class PollSettings:
     """When and how much is read.
 
     Attributes:
@@ -44,7 +44,9 @@ class ClickHouseSourceTask(SourceTask):
         context: Of the run.
     """
 
-    def __init__(self, client: Client, wanted: Wanted, names: Sequence[str], rhythm: Rhythm, context: TaskContext) -> None:
+    def __init__(
+        self, client: Client, wanted: TableSettings, names: Sequence[str], rhythm: PollSettings, context: TaskContext
+    ) -> None:
         self._client = client
         self._wanted = wanted
         self._names = names
@@ -89,7 +91,7 @@ class ClickHouseSourceTask(SourceTask):
             target,
             partition,
             None if position is None else position.offset,
-            Pace(min(rhythm.rows, context.batch_records), context.batch_bytes),
+            BatchSizer(min(rhythm.rows, context.batch_records), context.batch_bytes),
             delay=rhythm.delay,
             first=rhythm.first,
             interval=rhythm.poll,
@@ -97,6 +99,6 @@ class ClickHouseSourceTask(SourceTask):
         )
 
 
-def partition_of(wanted: Wanted, name: str) -> str:
+def partition_of(wanted: TableSettings, name: str) -> str:
     """The source partition of a table. Offsets of other columns mean nothing."""
     return f"{name} by {','.join(filter(None, (wanted.timestamp, wanted.incrementing, *wanted.key)))}"

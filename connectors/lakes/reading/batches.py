@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from connectors.lakes.reading.fitting import is_plain
 from connectors.lakes.reading.log import Commit, DataFile
-from connectors.lakes.reading.places import Place
+from connectors.lakes.reading.places import TableCoordinate
 from rocketconnect_sdk.arrow import from_arrow
 from rocketconnect_sdk.columns.arrow_types import from_arrow_type
 from rocketconnect_sdk.columns.compact import Column
@@ -21,7 +21,9 @@ class Records(Protocol):
     def columns(self, file: DataFile) -> pa.Schema:
         """The columns that are read of a file."""
 
-    def batch(self, file: DataFile, rows: pa.StructArray, partition: str, begin: Place, behind: Offset) -> SourceBatch | None:
+    def batch(
+        self, file: DataFile, rows: pa.StructArray, partition: str, begin: TableCoordinate, behind: Offset
+    ) -> SourceBatch | None:
         """The records of rows that follow each other in a file; None: there are none of them.
 
         Args:
@@ -42,7 +44,7 @@ def check_key(commit: Commit, key: Sequence[str]) -> None:
         raise PermanentError(msg)
 
 
-def offsets_of(begin: Place, count: int) -> list[Offset]:
+def offsets_of(begin: TableCoordinate, count: int) -> list[Offset]:
     """Those of so many rows that follow each other.
 
     Args:
@@ -81,7 +83,9 @@ class Batches:
         del file
         return self._commit.columns
 
-    def batch(self, file: DataFile, rows: pa.StructArray, partition: str, begin: Place, behind: Offset) -> SourceBatch | None:
+    def batch(
+        self, file: DataFile, rows: pa.StructArray, partition: str, begin: TableCoordinate, behind: Offset
+    ) -> SourceBatch | None:
         """See Records."""
         del file, behind
         return self.made(rows, partition, offsets_of(begin, len(rows)))

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from connectors.lakes.reading.batches import check_key, offsets_of
 from connectors.lakes.reading.fitting import is_plain
 from connectors.lakes.reading.log import Commit, DataFile, Holds
-from connectors.lakes.reading.places import Place
+from connectors.lakes.reading.places import TableCoordinate
 from rocketconnect_sdk.arrow import from_arrow
 from rocketconnect_sdk.changes.envelope import INT64, Operation, Origin
 from rocketconnect_sdk.changes.form import ChangeForm
@@ -93,7 +93,9 @@ class ChangeBatches:
         """The columns that are read of a file."""
         return self._commit.columns.append(KIND) if file.holds is Holds.CHANGES else self._commit.columns
 
-    def batch(self, file: DataFile, rows: pa.StructArray, partition: str, begin: Place, behind: Offset) -> SourceBatch | None:
+    def batch(
+        self, file: DataFile, rows: pa.StructArray, partition: str, begin: TableCoordinate, behind: Offset
+    ) -> SourceBatch | None:
         """The records of rows that follow each other in a file; None: there are none of them.
 
         Args:

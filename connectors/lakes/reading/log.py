@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from connectors.lakes.reading.places import Place
+from connectors.lakes.reading.places import TableCoordinate
 from rocketconnect_sdk.errors import PermanentError
 
 
@@ -20,7 +20,7 @@ class Gone(PermanentError):
         behind: Where reading goes on when that is accepted.
     """
 
-    def __init__(self, message: str, behind: Place) -> None:
+    def __init__(self, message: str, behind: TableCoordinate) -> None:
         super().__init__(message)
         self.behind = behind
 
@@ -63,7 +63,7 @@ class Commit:
 
     Attributes:
         version: Its number; versions grow, and not always by one.
-        whole: 1: all that the table has. See Place.
+        whole: 1: all that the table has. See TableCoordinate.
         files: With the rows, in an order that is always the same.
         columns: Of the rows.
         time_ms: When it was made; None: not known.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rocketconnect_sdk.record import Offset
 
 
-class Place(NamedTuple):
+class TableCoordinate(NamedTuple):
     """A place in the history of a table; as an offset the four numbers.
 
     Attributes:
@@ -24,12 +24,12 @@ class Place(NamedTuple):
     row: int = 0
 
     @property
-    def behind(self) -> "Place":
+    def behind(self) -> "TableCoordinate":
         """Where the next version begins."""
-        return Place(self.version + 1)
+        return TableCoordinate(self.version + 1)
 
 
-def place_of(offset: Offset) -> Place:
+def place_of(offset: Offset) -> TableCoordinate:
     """The place that an offset names: its first four numbers. One behind them counts the records of the last row.
 
     Raises:
@@ -38,15 +38,15 @@ def place_of(offset: Offset) -> Place:
     if len(offset) not in (4, 5) or min(offset) < 0 or offset[1] > 1:
         msg = "is no place in the history of a table"
         raise ValueError(msg)
-    return Place(*offset[:4])
+    return TableCoordinate(*offset[:4])
 
 
-def place_from(text: str) -> Place:
+def place_from(text: str) -> TableCoordinate:
     """What `place_text` has written."""
-    return Place(*map(int, text.split(",")))
+    return TableCoordinate(*map(int, text.split(",")))
 
 
-def place_text(place: Place) -> str:
+def place_text(place: TableCoordinate) -> str:
     """A place in a plan."""
     return ",".join(map(str, place))
 

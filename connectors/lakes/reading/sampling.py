@@ -3,7 +3,7 @@
 from connectors.lakes.reading.batches import Records
 from connectors.lakes.reading.files import FileRows, Missing
 from connectors.lakes.reading.log import Commit
-from connectors.lakes.reading.places import Place
+from connectors.lakes.reading.places import TableCoordinate
 from rocketconnect_sdk.record import SourceBatch
 
 _BYTES = 1 << 20
@@ -32,5 +32,5 @@ def first_rows(commit: Commit, records: Records, most: int) -> SourceBatch | Non
         finally:
             opened.close()
         if rows is not None and len(rows):
-            return records.batch(file, rows[:most], "sample", Place(commit.version, commit.whole, number), ())
+            return records.batch(file, rows[:most], "sample", TableCoordinate(commit.version, commit.whole, number), ())
     return None

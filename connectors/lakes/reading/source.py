@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from connectors.lakes.reading.options import Start, parse_start, skips_gaps
-from connectors.lakes.reading.places import Place, Split, place_from, place_of, place_text, split_of
+from connectors.lakes.reading.places import Split, TableCoordinate, place_from, place_of, place_text, split_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, run_checks
@@ -65,7 +65,7 @@ class LakeSource(Source):
         parts = config["splits"]
         splits = [Split(log.identity, number, parts).partition for number in range(parts)]
         has_all = all(split in positions for split in splits)
-        begin = Place(0) if has_all else _begin(log, parse_start(config["start"]))
+        begin = TableCoordinate(0) if has_all else _begin(log, parse_start(config["start"]))
         count = min(max_tasks, parts)
         common = {"table": log.identity, "begin": place_text(begin)}
         return Plan([{**common, "share": f"{number}/{count}"} for number in range(count)])
@@ -131,19 +131,19 @@ class LakeSource(Source):
         yield from run_checks(config, *(partial(check, log) for check in (_start_problems, _key_problems)))
 
 
-def _begin(log: "TableLog", wanted: Start | int | float) -> Place:
+def _begin(log: "TableLog", wanted: Start | int | float) -> TableCoordinate:
     """Where reading begins.
 
     Raises:
         PermanentError: the version is not there.
     """
     if isinstance(wanted, int):
-        return Place(log.version_of(wanted))
+        return TableCoordinate(log.version_of(wanted))
     newest = log.newest()
     if isinstance(wanted, float):
         found = log.first_since(wanted)
-        return Place(newest + 1 if found is None else found)
-    return Place(newest, 1) if wanted is Start.EARLIEST else Place(newest + 1)
+        return TableCoordinate(newest + 1 if found is None else found)
+    return TableCoordinate(newest, 1) if wanted is Start.EARLIEST else TableCoordinate(newest + 1)
 
 
 def _start_problems(log: "TableLog", config: Config) -> Iterable[Problem]:

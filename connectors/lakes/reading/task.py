@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from connectors.lakes.reading.log import TableLog
-from connectors.lakes.reading.places import Place, Split, foreign, place_of
+from connectors.lakes.reading.places import Split, TableCoordinate, foreign, place_of
 from connectors.lakes.reading.walk import Policy, Walk
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError
@@ -35,7 +35,7 @@ class Share:
     """
 
     table: str
-    begin: Place
+    begin: TableCoordinate
     numbers: Sequence[int]
     parts: int
     interval: float
@@ -80,9 +80,9 @@ class LakeSourceTask(SourceTask):
             self._context.replan()
             msg = f"the table {found} is there now, and the plan was made for {share.table}: a new plan is made"
             raise RetriableError(msg)
-        places: dict[Split, Place] = {}
+        places: dict[Split, TableCoordinate] = {}
         behind: dict[Split, Offset] = {}
-        self._given: dict[Split, Place] = {}
+        self._given: dict[Split, TableCoordinate] = {}
         """Up to where each part was given, or is stored."""
         for number in share.numbers:
             split = Split(share.table, number, share.parts)

@@ -9,7 +9,7 @@ from connectors.lakes.reading.ahead import Ahead
 from connectors.lakes.reading.batches import Records
 from connectors.lakes.reading.files import FileRows, Missing
 from connectors.lakes.reading.log import Commit, DataFile, Gone, TableLog
-from connectors.lakes.reading.places import Place, Split, foreign
+from connectors.lakes.reading.places import Split, TableCoordinate, foreign
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError
 from rocketconnect_sdk.record import Offset, SourceBatch
@@ -73,7 +73,7 @@ class Walk:
     def __init__(
         self,
         open_log: Callable[[], TableLog],
-        places: dict[Split, Place],
+        places: dict[Split, TableCoordinate],
         behind: Mapping[Split, Offset],
         policy: Policy,
         context: TaskContext,
@@ -109,7 +109,7 @@ class Walk:
                 step.file += 1
                 continue
             rows = opened.rest[:most]
-            begin = Place(step.commit.version, step.commit.whole, step.file, opened.row)
+            begin = TableCoordinate(step.commit.version, step.commit.whole, step.file, opened.row)
             partition, behind = opened.split.partition, self._behind.get(opened.split, ())
             try:
                 batch = step.records.batch(opened.file, rows, partition, begin, behind)
@@ -238,7 +238,7 @@ class Walk:
         """A version is read."""
         for split, place in self.places.items():
             if place[:2] <= (commit.version, commit.whole):
-                self.places[split] = Place(commit.version + 1)
+                self.places[split] = TableCoordinate(commit.version + 1)
         self._step = None
 
     def _pass_gap(self, what: str) -> None:

@@ -8,7 +8,7 @@ from connectors.mysql_cdc_source.binlog.gtid import MysqlGtidSet
 from connectors.mysql_cdc_source.binlog.server import Connection, Login, Position, end_of_log, explained, is_mariadb, rows_of
 from connectors.mysql_cdc_source.rows.snapshot import opened, started
 from connectors.mysql_cdc_source.rows.window import Shown, ShownBefore, ShownDone
-from connectors.mysql_cdc_source.watermark import Place
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate
 
 _MODE = "SELECT @@GLOBAL.gtid_mode, @@GLOBAL.gtid_executed"
 
@@ -31,7 +31,7 @@ class Begun(NamedTuple):
     position: Position
 
 
-def begin(login: Login, place: Callable[[Position], Place]) -> Begun:
+def begin(login: Login, place: Callable[[Position], BinlogCoordinate]) -> Begun:
     """Begins a transaction.
 
     MariaDB tells its place in the log. MySQL does not: what was done before is in the rows, and what comes behind the end of the

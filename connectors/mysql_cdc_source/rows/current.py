@@ -18,7 +18,7 @@ from connectors.mysql_cdc_source.rows.text_query import QueryRefused, TableAlter
 from connectors.mysql_cdc_source.rows.text_rows import selected, split, values
 from connectors.mysql_cdc_source.rows.window import Seen
 from connectors.mysql_cdc_source.tables import Table
-from connectors.mysql_cdc_source.watermark import Place
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate
 from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.errors import RetriableError, SystemAway
 
@@ -29,7 +29,7 @@ _AT_A_TIME = 100
 
 
 def current_values(
-    login: Login, place: Callable[[Position], Place], table: Table, keys: Sequence[Row], names: Sequence[str], seen: Seen
+    login: Login, place: Callable[[Position], BinlogCoordinate], table: Table, keys: Sequence[Row], names: Sequence[str], seen: Seen
 ) -> Mapping[int, Row]:
     """The values of columns of rows as they are now, by the numbers of the keys; of rows that are gone there are none.
 

@@ -19,7 +19,7 @@ from connectors.mysql_cdc_source.rows.window import TableWindow
 from connectors.mysql_cdc_source.settings import Settings
 from connectors.mysql_cdc_source.streaming import LogReader
 from connectors.mysql_cdc_source.tables import Name, Table, now
-from connectors.mysql_cdc_source.watermark import Place
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate
 from rocketconnect_sdk.changes.gathered import Row
 from rocketconnect_sdk.changes.snapshots import asking, chunked
 from rocketconnect_sdk.changes.snapshots.asking import ask_all, key_length_problem, number_of
@@ -98,7 +98,12 @@ class Incremental(Chunks[Table, Places, _Chunk, LogReader]):
     altered = TableAltered
 
     def __init__(
-        self, settings: Settings, making: Making[Name], requests: Requests, place: Callable[[Position], Place], context: TaskContext
+        self,
+        settings: Settings,
+        making: Making[Name],
+        requests: Requests,
+        place: Callable[[Position], BinlogCoordinate],
+        context: TaskContext,
     ) -> None:
         super().__init__(requests, context, rows=settings.capture.chunk_rows, rate=settings.capture.chunk_rate)
         self._settings = settings

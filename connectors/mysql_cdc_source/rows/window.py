@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from connectors.mysql_cdc_source.binlog.gtid import Gtid, MysqlGtid, MysqlGtidSet
 from connectors.mysql_cdc_source.tables import Name
-from connectors.mysql_cdc_source.watermark import Place
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate
 from rocketconnect_sdk.changes.snapshots.chunks import Window
 
 
@@ -17,7 +17,7 @@ class Seen(NamedTuple):
         gtid: Of its transaction; None: it has none.
     """
 
-    place: Place
+    place: BinlogCoordinate
     gtid: Gtid | None
 
 
@@ -45,7 +45,7 @@ class ShownBefore:
         place: Of the transaction.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: BinlogCoordinate) -> None:
         self._place = place
 
     def __call__(self, seen: Seen) -> bool:

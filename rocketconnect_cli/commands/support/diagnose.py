@@ -40,13 +40,15 @@ def diagnose(
     It asks what it reaches, changes nothing, and says in its summary.md what could not be asked, and why.
     """
     from rocketconnect_cli.diagnosis.bundle import Bundle, check_place
-    from rocketconnect_cli.diagnosis.collecting import Wanted, collect
+    from rocketconnect_cli.diagnosis.collecting import DiagnoseSettings, collect
 
     deadline = time.monotonic() + timeout
     made = file or Path(f"rocketconnect-diagnosis-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.zip")
     check_place(made, over=overwrite)
     asked, access = reached(url)
-    wanted = Wanted(asked, access, data.absolute(), connector or [], metrics or [], log or [], namesrv, store_url, store or [])
+    wanted = DiagnoseSettings(
+        asked, access, data.absolute(), connector or [], metrics or [], log or [], namesrv, store_url, store or []
+    )
     bundle = Bundle(deadline)
     collect(bundle, wanted, lambda line: err.print(f"{line} ...", style="dim", markup=False))
     size = bundle.save(made, over=overwrite)

@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any
 
 from rocketconnect_kit.errors import FieldProblem
-from services.gateway.problems import Problem, Refused, malformed
+from services.gateway.problems import Problem, RequestRejected, malformed
 
 LIMIT_BYTES = 1024 * 1024
 """A larger body is refused."""
@@ -15,12 +15,12 @@ def require_json(content_type: str) -> None:
     """Refuse bodies that say they are something else; without a content type a body counts as JSON.
 
     Raises:
-        Refused: 415.
+        RequestRejected: 415.
     """
     kind = content_type.partition(";")[0].strip().lower()
     if kind and kind != "application/json" and not kind.endswith("+json"):
         detail = f"the body is {kind[:100]}; send application/json"
-        raise Refused(Problem(415, "NOT_JSON_CONTENT", detail, headers={"Accept": "application/json"}))
+        raise RequestRejected(Problem(415, "NOT_JSON_CONTENT", detail, headers={"Accept": "application/json"}))
 
 
 def parse(body: bytes, *, numbers_as_text: bool = False) -> Any:
@@ -31,7 +31,7 @@ def parse(body: bytes, *, numbers_as_text: bool = False) -> Any:
         numbers_as_text: Give numbers as the text that was sent ("1.0", "1e3") instead of int and float.
 
     Raises:
-        Refused: 400; BODY_MISSING, BODY_NOT_UTF8, BODY_NOT_JSON (where it breaks, or what is given twice).
+        RequestRejected: 400; BODY_MISSING, BODY_NOT_UTF8, BODY_NOT_JSON (where it breaks, or what is given twice).
     """
     if not body.strip():
         raise malformed("BODY_MISSING", "the body is empty; send a JSON object")

@@ -24,7 +24,7 @@ def request(rule: Rule, call: Call) -> Message:
     """Return the request message of a call.
 
     Raises:
-        Refused: 400 with every part that is wrong, 415.
+        RequestRejected: 400 with every part that is wrong, 415.
     """
     descriptor = rule.method.input_type
     problems: list[FieldProblem] = []

@@ -4,7 +4,7 @@ from typing import Any
 
 from rocketconnect_kit.errors import FieldProblem
 from services.gateway.api import bodies
-from services.gateway.problems import Problem, Refused, malformed
+from services.gateway.problems import Problem, RequestRejected, malformed
 
 _FIX = "send a string, a number, or true or false"
 
@@ -13,13 +13,13 @@ def configuration(text: bytes) -> dict[str, str]:
     """Return the configuration in a JSON object. Numbers and truth values count as their text, as there.
 
     Raises:
-        Refused: 400, with the words of RocketMQ Connect first; every value that can't be used is named.
+        RequestRejected: 400, with the words of RocketMQ Connect first; every value that can't be used is named.
     """
     if not text.strip():
         raise malformed("BODY_MISSING", "Failed! query param 'config' is required ")
     try:
         value = bodies.parse(text, numbers_as_text=True)
-    except Refused as refused:
+    except RequestRejected as refused:
         raise _malformed(refused.problem) from None
     if not isinstance(value, dict):
         raise _malformed(Problem(400, "BODY_NOT_AN_OBJECT", "send a JSON object of keys and values"))
@@ -29,7 +29,7 @@ def configuration(text: bytes) -> dict[str, str]:
     return {key: _text(item) for key, item in value.items()}
 
 
-def _malformed(problem: Problem) -> Refused:
+def _malformed(problem: Problem) -> RequestRejected:
     return malformed(problem.reason, f"Failed! query param 'config' is malformed: {problem.detail}", problem.problems)
 
 

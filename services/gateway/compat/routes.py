@@ -8,7 +8,7 @@ from starlette.responses import Response
 from services.gateway.answers import json_answer
 from services.gateway.compat.connectors import Connectors
 from services.gateway.compat.posted import configuration
-from services.gateway.problems import Problem, Refused, malformed
+from services.gateway.problems import Problem, RequestRejected, malformed
 from services.gateway.routing import Call, Handler, Render, Route
 
 _NOT_IMPLEMENTED = "This function has not been implemented yet"
@@ -89,7 +89,7 @@ def _switched_off(allow: str) -> Handler:
             "GET requests that change something are switched off here, as anybody can have a browser send one; use POST or the "
             "/v1 paths, have callers show tokens, or set ROCKETCONNECT_COMPAT_GET=true"
         )
-        raise Refused(Problem(405, "METHOD_NOT_ALLOWED", detail, headers={"Allow": allow}))
+        raise RequestRejected(Problem(405, "METHOD_NOT_ALLOWED", detail, headers={"Allow": allow}))
 
     return handle
 

@@ -18,7 +18,7 @@ from services.gateway.api.rules import rules
 from services.gateway.backends import Backends
 from services.gateway.opening import Opening
 from services.gateway.orders.signing import identify, sign
-from services.gateway.problems import Refused, of_service_error
+from services.gateway.problems import RequestRejected, of_service_error
 from services.gateway.rpc.peers import Peers
 
 _DETAILS = "grpc-status-details-bin"
@@ -89,7 +89,7 @@ class Calls:
     async def _check_open(self) -> None:
         try:
             await self._opening.check()
-        except Refused as refused:
+        except RequestRejected as refused:
             raise Unavailable(refused.problem.reason, refused.problem.detail) from None
 
     async def _refuse(self, context: ServicerContext, error: ServiceError) -> NoReturn:

@@ -8,7 +8,7 @@ import pytest
 
 from connectors.clickhouse.client import Client
 from connectors.clickhouse.dialect import ClickHouse, rows_block, structure_of
-from connectors.clickhouse.place import Place
+from connectors.clickhouse.endpoint import Endpoint
 from connectors.clickhouse.types import column_of
 from rocketconnect_sdk.http import HttpClient
 from rocketconnect_sdk.schema import Schema, Type, struct
@@ -17,7 +17,7 @@ from rocketconnect_sdk.tables.dialect import fitted
 from rocketconnect_sdk.targets.rows import Rows
 from tests.rocketconnect_sdk.edges import EDGES
 
-TABLES = ClickHouse(Client(Place("", ""), HttpClient(["http://h"]), ""), (), exact=True)
+TABLES = ClickHouse(Client(Endpoint("", ""), HttpClient(["http://h"]), ""), (), exact=True)
 _WHOLE = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64, 128, 256)]
 _MOMENTS = ["DateTime", *(f"DateTime64({digits})" for digits in (0, 3, 5, 9))]
 _TEXTS = ["String", "FixedString(3)", "Enum8('a' = 1)", "IPv4", "UUID", "JSON"]

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from connectors.doris.dialect import Doris, lines
-from connectors.doris.place import Login, Place
+from connectors.doris.endpoint import Endpoint, Login
 from connectors.doris.session import Session
 from connectors.doris.types import Column, column_of
 from rocketconnect_sdk.evolution import Policy
@@ -15,7 +15,7 @@ from rocketconnect_sdk.tables.dialect import fitted
 from rocketconnect_sdk.targets.rows import Rows
 from tests.rocketconnect_sdk.edges import EDGES
 
-TABLES = Doris(Session(Place("http://h", 1, "d"), Login("", "")), TableSettings("t", False, Policy.FAIL, None), "")
+TABLES = Doris(Session(Endpoint("http://h", 1, "d"), Login("", "")), TableSettings("t", False, Policy.FAIL, None), "")
 _WHOLE = ["tinyint", "smallint", "int", "bigint", "largeint"]
 KINDS = ["boolean", *_WHOLE, "float", "double", "decimal(9,2)", "date", "datetime", "datetime(3)", "varchar(3)", "string", "json"]
 

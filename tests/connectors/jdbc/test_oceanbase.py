@@ -4,7 +4,7 @@ import pymysql
 import pytest
 
 from connectors.jdbc import Fault, dialect_of, parse_url
-from connectors.jdbc.place import place_of
+from connectors.jdbc.endpoint import place_of
 
 OCEANBASE = dialect_of(parse_url("oceanbase://db/shop"))
 

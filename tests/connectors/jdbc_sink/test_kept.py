@@ -13,7 +13,7 @@ from connectors.jdbc.kept import mysql, postgres
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type, decimal, struct, timestamp
 from tests.connectors.jdbc_sink.conftest import EACH, OCEANBASE, Target
-from tests.connectors.jdbc_sink.test_look import look
+from tests.connectors.jdbc_sink.test_preflight import look
 
 INT32, TEXT, BYTES, DOUBLE = (Schema(kind) for kind in (Type.INT32, Type.STRING, Type.BYTES, Type.FLOAT64))
 CLOCK, MOMENT, TIME, JSON = timestamp(zone=False), timestamp(), Schema(Type.TIME), Schema(Type.JSON)

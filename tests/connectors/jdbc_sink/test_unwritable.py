@@ -6,7 +6,7 @@ from rocketconnect_sdk.columns.declared import parse_columns
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.schema import Schema, Type, struct
 from tests.connectors.jdbc_sink.conftest import EACH, Target
-from tests.connectors.jdbc_sink.test_look import look
+from tests.connectors.jdbc_sink.test_preflight import look
 from tests.connectors.jdbc_sink.test_there import of_rows
 
 INT32 = Schema(Type.INT32)

@@ -11,7 +11,7 @@ import pytest
 from connectors.lakes.reading import files, walk
 from connectors.lakes.reading.batches import Batches
 from connectors.lakes.reading.log import Commit, DataFile, TableLog
-from connectors.lakes.reading.places import Place
+from connectors.lakes.reading.places import TableCoordinate
 from connectors.lakes.reading.task import LakeSourceTask, Share
 from connectors.lakes.reading.walk import Policy
 from rocketconnect_sdk.context import TaskContext
@@ -109,7 +109,7 @@ def test_what_fails_at_any_step_and_is_asked_again_gives_every_row_once(
 
     monkeypatch.setattr(walk, "FileRows", Rows)
     policy = Policy(lambda commit: Records(commit, (), columnar=True), skips_rewrites=False, skips_gaps=False)
-    share = Share("table", Place(0), [0], 1, 0.0)
+    share = Share("table", TableCoordinate(0), [0], 1, 0.0)
     task = LakeSourceTask(lambda: Log(folder, failing), share, policy, TaskContext(batch_records=4))
     task.start({})
     assert [value["id"] for value in values(task)] == list(range(FILES * ROWS))
@@ -125,7 +125,7 @@ def test_a_file_that_ends_before_its_rows_do_is_not_taken_for_read(folder: Path,
     monkeypatch.setattr(walk, "FileRows", Short)
     policy = Policy(lambda commit: Batches(commit, (), columnar=True), skips_rewrites=False, skips_gaps=False)
     task = LakeSourceTask(
-        lambda: Log(folder, Failing(0)), Share("table", Place(0), [0], 1, 0.0), policy, TaskContext(batch_records=2)
+        lambda: Log(folder, Failing(0)), Share("table", TableCoordinate(0), [0], 1, 0.0), policy, TaskContext(batch_records=2)
     )
     task.start({})
     with pytest.raises(ConnectorError, match="a file that has 6 rows ended behind 2"):
@@ -139,7 +139,7 @@ def test_a_position_behind_the_rows_of_its_file_is_told(folder: Path) -> None:
     log = Log(folder, Failing(0))
     short = DataFile(folder / "0.parquet", 1, None)
     log.commit = lambda version: Commit(version, 0, [short], COLUMNS)  # type: ignore[method-assign]
-    task = LakeSourceTask(lambda: log, Share("table", Place(0, 0, 0, 99), [0], 1, 0.0), policy, TaskContext())
+    task = LakeSourceTask(lambda: log, Share("table", TableCoordinate(0, 0, 0, 99), [0], 1, 0.0), policy, TaskContext())
     task.start({})
     with pytest.raises(PermanentError, match=r"behind row 99 of .* which has 6 rows"):
         task.poll()

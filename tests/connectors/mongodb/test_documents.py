@@ -18,7 +18,7 @@ from connectors.mongodb.client import OPTIONS, own_errors
 from connectors.mongodb.connection import read_bulk_error
 from connectors.mongodb.documents import Typed, document, identity
 from connectors.mongodb.options import of_url, url_problem
-from connectors.mongodb.requests import Writing
+from connectors.mongodb.requests import SinkSettings
 from rocketconnect_sdk.errors import PermanentError, RecordError, SystemAway
 from rocketconnect_sdk.schema import Schema, Type, Unit, struct, timestamp
 from rocketconnect_sdk.writes import Op, Operation
@@ -111,13 +111,13 @@ def test_a_list_is_no_id() -> None:
 
 def test_each_operation_is_one_request() -> None:
     put = Operation(Op.PUT, "c", "7", {"a": 1}, key_value=7)
-    assert Writing().request(put) == ReplaceOne({"_id": 7}, {"a": 1}, upsert=True)
-    assert Writing(updates=True).request(put) == UpdateOne({"_id": 7}, {"$set": {"a": 1}}, upsert=True)
+    assert SinkSettings().request(put) == ReplaceOne({"_id": 7}, {"a": 1}, upsert=True)
+    assert SinkSettings(updates=True).request(put) == UpdateOne({"_id": 7}, {"$set": {"a": 1}}, upsert=True)
     part = Operation(Op.PUT, "c", "7", {"a": 1}, ("big",), key_value=7)
-    assert Writing().request(part) == UpdateOne({"_id": 7}, {"$set": {"a": 1}}, upsert=True)
-    assert Writing().request(Operation(Op.DELETE, "c", "7", None, key_value=7)) == DeleteOne({"_id": 7})
+    assert SinkSettings().request(part) == UpdateOne({"_id": 7}, {"$set": {"a": 1}}, upsert=True)
+    assert SinkSettings().request(Operation(Op.DELETE, "c", "7", None, key_value=7)) == DeleteOne({"_id": 7})
     empty = Operation(Op.PUT, "c", "7", {"_id": 7}, key_value=7)
-    assert Writing(updates=True).request(empty) == UpdateOne({"_id": 7}, {"$setOnInsert": {"_id": 7}}, upsert=True)
+    assert SinkSettings(updates=True).request(empty) == UpdateOne({"_id": 7}, {"$setOnInsert": {"_id": 7}}, upsert=True)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_each_operation_is_one_request() -> None:
 )
 def test_a_value_that_contradicts_its_id_or_that_no_update_sets_is_refused(value: dict[str, Any], why: str) -> None:
     with pytest.raises(RecordError, match=why):
-        Writing(updates=True).request(Operation(Op.PUT, "c", "7", value, key_value=7))
+        SinkSettings(updates=True).request(Operation(Op.PUT, "c", "7", value, key_value=7))
 
 
 def test_refused_documents_are_told_by_number_and_what_is_about_the_server_ends_the_request() -> None:
@@ -158,7 +158,7 @@ def test_urls_name_hosts_and_nothing_that_has_an_option(url: str, hosts: object)
 
 def unconnected() -> connection.MongoConnection:
     client: MongoClient[dict[str, Any]] = MongoClient("mongodb://127.0.0.1:1", connect=False)
-    return connection.MongoConnection(client, "m", "shop", Writing())
+    return connection.MongoConnection(client, "m", "shop", SinkSettings())
 
 
 def test_a_document_that_is_too_large_is_refused_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,9 @@ import pytest
 
 from connectors.object_store_sink import ObjectStoreSink
 from connectors.objects import webhdfs
+from connectors.objects.location import HDFS, Location
 from connectors.objects.logins import HdfsLogin
 from connectors.objects.options import login_of
-from connectors.objects.place import HDFS, Place
 from connectors.objects.webhdfs import WebHdfs
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.http import Answer, HttpClient
@@ -453,5 +453,5 @@ def test_a_folder_of_many_files_is_listed_whole(hdfs_server: Hdfs, bucket: str) 
         thread.start()
     for thread in threads:
         thread.join()
-    files = WebHdfs(Place(HDFS, "", bucket), HdfsLogin(hdfs_server.url, USER))
+    files = WebHdfs(Location(HDFS, "", bucket), HdfsLogin(hdfs_server.url, USER))
     assert [each.name for each in files.listed("")] == names

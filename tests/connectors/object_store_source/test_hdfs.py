@@ -5,8 +5,8 @@ import pytest
 from connectors.object_store_source import ObjectStoreSource
 from connectors.object_store_source.files import COPYING, FilesFolder
 from connectors.object_store_source.listing import Gone
+from connectors.objects.location import HDFS, Location
 from connectors.objects.logins import HdfsLogin
-from connectors.objects.place import HDFS, Place
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Position
@@ -47,7 +47,7 @@ def test_what_is_not_whole_yet_is_left_out_and_read_when_it_has_its_name(
 
 def test_a_file_that_is_cut_off_or_removed_while_it_is_read_is_gone(hdfs_server: Hdfs, bucket: str) -> None:
     hdfs_server.put(bucket, "data/a", b"x" * 1000)
-    place = Place(HDFS, "", f"{bucket}/data")
+    place = Location(HDFS, "", f"{bucket}/data")
     folder = FilesFolder(place, HdfsLogin(hdfs_server.url, USER).files(place), (COPYING,))
     (found,) = folder.all()
     assert folder.read(found, 900, 100) == b"x" * 100

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from typer.testing import Result
 
 from rocketconnect_cli.backups import schema
-from rocketconnect_cli.backups.places import ORDER
+from rocketconnect_cli.backups.endpoints import ORDER
 from rocketconnect_kit.store import database
 from tests.spoken import answered
 

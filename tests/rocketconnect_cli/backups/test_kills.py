@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rocketconnect_cli.backups import schema, sqlite
-from rocketconnect_cli.backups.places import ORDER
+from rocketconnect_cli.backups.endpoints import ORDER
 from rocketconnect_kit.store import database
 
 

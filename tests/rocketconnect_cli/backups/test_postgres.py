@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from rocketconnect_cli.backups.places import ORDER
+from rocketconnect_cli.backups.endpoints import ORDER
 from rocketconnect_kit.store import database
 from tests.rocketconnect_cli.backups.conftest import fill, rows, run, stored
 

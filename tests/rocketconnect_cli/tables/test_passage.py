@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Look, Passage, Step
+from rocketconnect_cli.tables.passage import SENDING_SECONDS, STALE_SECONDS, Passage, PipelineState, Step
 
 NONE = float("-inf")
 
 
-def seen(at: float, *, read: bool = True, end: int = 0, position: int = 0, **standing: str) -> Look:
-    return Look(at, standing, read, {"q": end}, {"q": position})
+def seen(at: float, *, read: bool = True, end: int = 0, position: int = 0, **standing: str) -> PipelineState:
+    return PipelineState(at, standing, read, {"q": end}, {"q": position})
 
 
 def test_what_was_read_has_passed_when_the_sink_is_at_the_ends_that_the_topic_had_then() -> None:
@@ -34,7 +34,7 @@ def test_nothing_passes_while_the_source_has_something_left_to_read() -> None:
 def test_a_queue_that_its_sink_has_no_position_in_is_behind_when_it_holds_messages() -> None:
     passage = Passage()
     for at in (100, 110, 120):
-        passage.look(Look(at, {}, True, {"q": 5, "r": 3}, {"q": 5}))
+        passage.look(PipelineState(at, {}, True, {"q": 5, "r": 3}, {"q": 5}))
     assert (passage.passed, passage.left) == (NONE, 3)
 
 
@@ -84,7 +84,7 @@ def test_what_is_said_to_have_passed_is_in_the_target(steps: list[tuple[int, int
         world.written = min(world.sent, world.written + writes)
         # The end of the log was looked at some time ago.
         end_then = max(0, now - int(STALE_SECONDS))
-        passage.look(Look(now, {}, world.read[-1] >= end_then, {"q": world.sent}, {"q": world.written}))
+        passage.look(PipelineState(now, {}, world.read[-1] >= end_then, {"q": world.sent}, {"q": world.written}))
         assert passage.passed <= world.written
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from rocketconnect_cli.tables.repair import Wanted, conditions, deletions
+from rocketconnect_cli.tables.repair import SnapshotRequest, conditions, deletions
 from rocketconnect_sdk.changes.snapshots.incremental import LONGEST_CONDITION
 
 
@@ -22,7 +22,7 @@ def test_rows_of_a_table_are_asked_for_with_few_conditions_none_of_which_is_too_
 
 def test_what_has_no_condition_or_too_long_a_one_is_left() -> None:
     rows = [row("a", ""), row("a", "id = (1)"), row("a", "x" * LONGEST_CONDITION)]
-    assert conditions(rows) == ([Wanted("a", "(id = (1))")], [rows[0], rows[2]])
+    assert conditions(rows) == ([SnapshotRequest("a", "(id = (1))")], [rows[0], rows[2]])
 
 
 def test_rows_that_only_the_sink_has_are_asked_for_by_their_keys_as_few_times_as_there_can_be() -> None:
@@ -32,7 +32,7 @@ def test_rows_that_only_the_sink_has_are_asked_for_by_their_keys_as_few_times_as
     assert not left
     assert all(len(each.keys.encode()) <= LONGEST_CONDITION and not each.condition for each in made)
     assert [key for each in made[:-1] for key in json.loads(each.keys)] == [[number, "ä"] for number in range(100)]
-    assert made[-1] == Wanted("b", keys="[[7]]")
+    assert made[-1] == SnapshotRequest("b", keys="[[7]]")
     assert len(made) < 10
 
 

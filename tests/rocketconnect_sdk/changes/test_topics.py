@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.jdbc_source.place import Mode
-from connectors.jdbc_source.tables import Wanted, shared_by
+from connectors.jdbc_source.tables import TableSettings, shared_by
 from rocketconnect_sdk.changes.topics import Topics, named, shared_topic
 from rocketconnect_sdk.errors import PermanentError
 
@@ -55,7 +55,7 @@ def test_a_table_that_comes_later_is_refused_where_its_topic_is_that_of_another(
 
 
 def test_tables_of_a_database_with_a_prefix_are_told_apart_too() -> None:
-    wanted = Wanted(Mode.BULK, "", (), (), "", "", (), True, "db-")
+    wanted = TableSettings(Mode.BULK, "", (), (), "", "", (), True, "db-")
     problem = shared_by(wanted, ["public.a_b", "public.a$b"])
     assert problem is not None
     assert problem[0] == "db-public_a_b"

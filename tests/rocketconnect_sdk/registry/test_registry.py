@@ -19,7 +19,7 @@ from rocketconnect_sdk.errors import ConfigError, PermanentError, SystemAway
 from rocketconnect_sdk.http import Answer
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.registry import OPTIONS, Incompatible, Reference, RegisteredSchema, Registry, Unknown
-from rocketconnect_sdk.registry.answers import NoAnswer, Refused, content
+from rocketconnect_sdk.registry.answers import NoAnswer, RegistryRejected, content
 from tests.registry.server import TestRegistry, running
 
 
@@ -219,7 +219,7 @@ def test_a_url_that_is_none_is_told_at_once(url: str) -> None:
 @settings(suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_answered_it_is_an_answer_or_said_to_be_none(status: int, body: bytes, retry: str) -> None:
     waits: list[float | None] = []
-    with suppress(Refused):
+    with suppress(RegistryRejected):
         try:
             content(Answer(status, body, {"retry-after": retry}), datetime.now(UTC))
         except NoAnswer as error:

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from rocketconnect_kit.store import database
-from services.cluster.model import Connector, Wanted
+from services.cluster.model import Connector, TargetState
 from tests.services.cluster.databases import fresh_database
 from tests.services.cluster.paper import ClusterOnPaper, MakeConnector
 
@@ -43,7 +43,7 @@ def connector() -> MakeConnector:
     def make(
         uid: str = "u1",
         revision: int = 1,
-        wanted: Wanted = Wanted.RUNNING,
+        wanted: TargetState = TargetState.RUNNING,
         restarts: int = 0,
         config: Mapping[str, str] | None = None,
     ) -> Connector:

@@ -10,7 +10,7 @@ from services.cluster.assignment.consistent_hash import BOUND
 from services.cluster.assignment.strategies import STRATEGIES, StrategyName
 from services.cluster.decisions import core
 from services.cluster.decisions.events import Drain, Effects, Event, Release, ReportPlan
-from services.cluster.model import PLAN, Connector, Key, Wanted
+from services.cluster.model import PLAN, Connector, Key, TargetState
 from services.cluster.state import Policy
 from tests.services.cluster.paper import ClusterOnPaper
 
@@ -31,7 +31,9 @@ class Scale(ClusterOnPaper):
         for worker in TEN:
             self.register(worker)
         config = {"connector.class": "file_source"}
-        self.connectors(*(Connector(f"u{number}", f"c{number}", 1, config, Wanted.RUNNING, 1, 0) for number in range(CONNECTORS)))
+        self.connectors(
+            *(Connector(f"u{number}", f"c{number}", 1, config, TargetState.RUNNING, 1, 0) for number in range(CONNECTORS))
+        )
         plannings = [unit for unit in self.state.tables.units.values() if unit.key.task == PLAN]
         tasks = ({"part": "0"}, {"part": "1"})
         self.together(

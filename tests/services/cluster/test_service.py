@@ -25,7 +25,7 @@ from services.cluster.coordinator import Coordinator
 from services.cluster.decisions.checks import MAXIMUM_PLUGINS
 from services.cluster.decisions.events import ConnectorsChanged
 from services.cluster.decisions.leases import Timing
-from services.cluster.model import PLAN, Connector, Wanted
+from services.cluster.model import PLAN, Connector, TargetState
 from services.cluster.service import ClusterService
 from services.cluster.state import Policy
 from services.cluster.store import ClusterStore
@@ -127,7 +127,7 @@ async def test_a_worker_gets_a_session_its_work_and_every_change_of_it(client: C
         (pb.UNIT_TASK, 1, {"part": "1"}),
     ]
     assert [key.task for key in tasks.removed] == [PLAN]
-    await client.want(connector(wanted=Wanted.STOPPED))
+    await client.want(connector(wanted=TargetState.STOPPED))
     revoked = await client.next_of(watch)
     assert [one.revoked for one in revoked.assignments] == [True, True]
     for one in revoked.assignments:

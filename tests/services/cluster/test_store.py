@@ -10,7 +10,7 @@ from rocketconnect_kit.errors import Aborted
 from rocketconnect_kit.leader.seat import StoredSeat
 from services.cluster.decisions import core
 from services.cluster.decisions.events import ConnectorsChanged, Register, ReportPlan
-from services.cluster.model import PLAN, Changes, Connector, Key, Plan, PlanState, Unit, Wanted, Worker
+from services.cluster.model import PLAN, Changes, Connector, Key, Plan, PlanState, TargetState, Unit, Worker
 from services.cluster.state import Policy, State
 from services.cluster.store import ClusterStore
 from services.cluster.tables import Tables
@@ -19,7 +19,7 @@ TERM = 0
 """That of a new store."""
 
 WORKER = Worker("w:1@host", 7, "h:1", {"spark": "3.5", "é": "ü"}, frozenset({"p", "org.X"}), 3, ended=True, drained=True, pid=77)
-CONNECTOR = Connector("u1", "c", 3, {"k": "v\n'\""}, Wanted.PAUSED, 2, 4, PlanState.STALE, deleted=True)
+CONNECTOR = Connector("u1", "c", 3, {"k": "v\n'\""}, TargetState.PAUSED, 2, 4, PlanState.STALE, deleted=True)
 PLANNED = Plan("u1", 5, 3, 12, {"k": "v"}, ({"path": "a"}, {}), 2.5, asked=True)
 UNITS = {Key("u1", PLAN): Unit(Key("u1", PLAN), 6, 3), Key("u1", 0): Unit(Key("u1", 0), 5, 3, 2**40, "w", True, 3, True)}
 EVERYTHING = Changes(
@@ -79,7 +79,7 @@ def test_the_rows_of_a_run_lead_to_the_same_state_after_a_restart(store: Cluster
     session = 0
     for event in (
         Register("a", "h:1", {}, frozenset({"file_source"})),
-        ConnectorsChanged(snapshot=True, connectors=[connector("u1"), connector("u2", wanted=Wanted.STOPPED)]),
+        ConnectorsChanged(snapshot=True, connectors=[connector("u1"), connector("u2", wanted=TargetState.STOPPED)]),
     ):
         effects = core.step(state, [event], 1, Random(0))
         store.write(effects.changes)

@@ -11,7 +11,7 @@ from services.cluster.assignment import balanced
 from services.cluster.assignment.model import Candidate, Demand, Move
 from services.cluster.decisions import core
 from services.cluster.decisions.events import Offer, Register, Release, Tick, WorkerGone
-from services.cluster.model import PLAN, Key, Wanted
+from services.cluster.model import PLAN, Key, TargetState
 from services.cluster.state import Policy
 from services.cluster.view import view_of
 from tests.services.cluster.paper import ClusterOnPaper, MakeConnector
@@ -248,7 +248,7 @@ class TestWorkers:
         self, running: ClusterOnPaper, connector: MakeConnector
     ) -> None:
         running.pass_time(60, beating=False)
-        running.connectors(connector(wanted=Wanted.STOPPED))
+        running.connectors(connector(wanted=TargetState.STOPPED))
         running.pass_time(1, beating=False)
         assert not any(running.owners("u1").values())
 

@@ -4,7 +4,7 @@ import pytest
 
 from rocketconnect_kit.errors import NotFound
 from services.state.core import LOG_LINES, ConnectorsTold, Reported, States, Tick, Track
-from services.state.model import PLAN, Key, Refused, State
+from services.state.model import PLAN, Key, StaleReport, State
 from services.state.sightings import Holding, Sighting
 from tests.services.state.things import LEASE, StatesOnPaper, assignment, connector, line, report
 
@@ -13,7 +13,7 @@ class TestOldEpochs:
     def test_a_report_under_an_old_epoch_is_refused_by_itself(self, states: StatesOnPaper) -> None:
         states.want(connector())
         states.assign(assignment(0), assignment(1, epoch=11))
-        assert states.report(report(0), report(1, epoch=9, state=State.FAILED)) == (Refused(Key("u1", 1), 9, 11),)
+        assert states.report(report(0), report(1, epoch=9, state=State.FAILED)) == (StaleReport(Key("u1", 1), 9, 11),)
         assert states.task(0).state is State.RUNNING
         assert states.task(1).state is State.STARTING
 
@@ -21,7 +21,7 @@ class TestOldEpochs:
         states.want(connector())
         states.assign(assignment())
         states.report(report(epoch=15, worker="w2"))
-        assert states.report(report(epoch=12)) == (Refused(Key("u1", 0), 12, 15),)
+        assert states.report(report(epoch=12)) == (StaleReport(Key("u1", 0), 12, 15),)
 
     def test_a_report_of_a_task_that_the_cluster_has_taken_away_is_refused(self, states: StatesOnPaper) -> None:
         states.want(connector())
@@ -29,7 +29,7 @@ class TestOldEpochs:
         states.report(report())
         states.assign(removed=(Key("u1", 0),))
         assert states.view().tasks == ()
-        assert states.report(report()) == (Refused(Key("u1", 0), 10, 0),)
+        assert states.report(report()) == (StaleReport(Key("u1", 0), 10, 0),)
         assert states.view().tasks == ()
 
     def test_what_a_snapshot_leaves_out_is_over(self, states: StatesOnPaper) -> None:
@@ -38,7 +38,7 @@ class TestOldEpochs:
         states.report(report(0), report(1, epoch=11))
         states.assign(assignment(1, epoch=11), snapshot=True)
         assert [task.task for task in states.view().tasks] == [1]
-        assert states.report(report(0)) == (Refused(Key("u1", 0), 10, 0),)
+        assert states.report(report(0)) == (StaleReport(Key("u1", 0), 10, 0),)
 
     def test_a_report_that_is_newer_than_all_news_is_taken_even_of_a_connector_that_nobody_told(
         self, states: StatesOnPaper
@@ -252,8 +252,8 @@ class TestAfterARestart:
 
     def test_old_epochs_are_refused_though_nobody_has_told_anything_yet(self, loaded: StatesOnPaper) -> None:
         assert loaded.report(report(0, epoch=9), report(1, epoch=10)) == (
-            Refused(Key("u1", 0), 9, 10),
-            Refused(Key("u1", 1), 10, 11),
+            StaleReport(Key("u1", 0), 9, 10),
+            StaleReport(Key("u1", 1), 10, 11),
         )
 
     def test_a_task_that_the_cluster_tells_again_has_a_lease_to_be_reported(self, loaded: StatesOnPaper) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.state.model import BADNESS, PLAN, Key, State, Wanted
+from services.state.model import BADNESS, PLAN, Key, State, TargetState
 from tests.services.state.things import StatesOnPaper, assignment, connector, report
 
 
@@ -200,7 +200,7 @@ class TestConnector:
         states.assign(assignment(PLAN))
         states.assign(removed=(Key("u1", PLAN),))
         assert (states.view().state, states.view().trace) == (State.IDLE, "its plan has no tasks: there is nothing to do now")
-        states.want(connector(wanted=Wanted.PAUSED))
+        states.want(connector(wanted=TargetState.PAUSED))
         assert states.view().state is State.PAUSED
         states.want(connector(revision=2))
         assert states.view().state is State.UNASSIGNED
@@ -224,7 +224,7 @@ class TestConnector:
         assert [task.state for task in view.tasks] == [State.RUNNING]
 
     def test_is_stopped_when_no_task_is_left(self, states: StatesOnPaper) -> None:
-        states.want(connector(wanted=Wanted.STOPPED))
+        states.want(connector(wanted=TargetState.STOPPED))
         states.assign(assignment(0, revoked=True), assignment(1, revoked=True))
         states.report(report(0), report(1, state=State.IDLE))
         assert (states.view().state, states.view().trace) == (State.RUNNING, "is being stopped: 2 of its tasks have not ended yet")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from services.state.core import LOG_LINES
-from services.state.model import PLAN, Key, LogLine, State, Wanted
+from services.state.model import PLAN, Key, LogLine, State, TargetState
 from services.state.sightings import Holding, Sighting
 from services.state.store import Changes, ConnectorRow, LogRows, StateStore, TaskRow
 from tests.services.state.things import assignment, connector, report
@@ -22,7 +22,7 @@ def test_what_was_written_is_read_as_it_was_but_not_as_heard_now(engine: sa.Engi
     store = StateStore(engine, 0)
     store.write(
         Changes(
-            {"u1": ConnectorRow(connector(wanted=Wanted.PAUSED), "w1", 3), "u2": ConnectorRow(None, "", 0)},
+            {"u1": ConnectorRow(connector(wanted=TargetState.PAUSED), "w1", 3), "u2": ConnectorRow(None, "", 0)},
             {
                 Key("u1", 0): TaskRow(Holding(told, None, restarts=3, failed=True), said),
                 Key("u1", PLAN): TaskRow(Holding(assignment(PLAN), None), None),
@@ -33,7 +33,7 @@ def test_what_was_written_is_read_as_it_was_but_not_as_heard_now(engine: sa.Engi
     )
     tracks = StateStore(engine, 0).load()
     first = tracks["u1"]
-    assert (first.connector, first.planner, first.planned_revision) == (connector(wanted=Wanted.PAUSED), "w1", 3)
+    assert (first.connector, first.planner, first.planned_revision) == (connector(wanted=TargetState.PAUSED), "w1", 3)
     assert first.holdings == {0: Holding(told, None, restarts=3, failed=True), PLAN: Holding(assignment(PLAN), None)}
     assert first.sightings == {0: Sighting(said, None)}
     assert list(first.lines) == lines(7, 3)

@@ -11,17 +11,17 @@ from services.state.model import (
     Key,
     LogLine,
     Moment,
-    Refused,
     Report,
+    StaleReport,
     State,
+    TargetState,
     TaskView,
-    Wanted,
 )
 
 LEASE = 5.0
 
 
-def connector(uid: str = "u1", *, revision: int = 1, wanted: Wanted = Wanted.RUNNING, name: str = "") -> Connector:
+def connector(uid: str = "u1", *, revision: int = 1, wanted: TargetState = TargetState.RUNNING, name: str = "") -> Connector:
     return Connector(uid, name or f"name-{uid}", revision, wanted, 1)
 
 
@@ -79,7 +79,7 @@ class StatesOnPaper:
     def assign(self, *assignments: Assignment, snapshot: bool = False, removed: tuple[Key, ...] = ()) -> None:
         self.step(AssignmentsTold(snapshot, assignments, removed))
 
-    def report(self, *reports: Report) -> tuple[Refused, ...]:
+    def report(self, *reports: Report) -> tuple[StaleReport, ...]:
         return self.step(Reported(reports)).refused
 
     def say(self, receipt: int, *reports: Report, worker: str = "w1") -> Effects:

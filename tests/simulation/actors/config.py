@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from services.cluster.model import Connector, Wanted
+from services.cluster.model import Connector, TargetState
 from tests.simulation.world import Process, Reply, World
 
 
@@ -25,7 +25,7 @@ class ConfigStore:
         self.sequence += 1
 
     def is_stopped(self, uid: str) -> bool:
-        return self.connectors[uid].wanted is Wanted.STOPPED
+        return self.connectors[uid].wanted is TargetState.STOPPED
 
 
 class ConfigServer(Process):

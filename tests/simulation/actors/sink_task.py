@@ -12,7 +12,7 @@ from services.executor.runtime.positions.client import Fenced, PositionsMoved
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq import source_marks
 from services.executor.runtime.rocketmq.queue_names import parse, text
-from services.executor.runtime.rocketmq.source_marks import Place
+from services.executor.runtime.rocketmq.source_marks import SourceCoordinate
 from services.executor.runtime.sink import duplicates
 from services.executor.runtime.sink import positions as sink_positions
 from services.executor.runtime.sink.decode.part import Part
@@ -145,7 +145,7 @@ class SinkRun:
         """Mirrors SinkRun._put and the gate."""
         host = self._host
         commit = sink_positions.commit_of(self._spec, self._positions, parts)
-        records = [(part.queue, value) for part in parts for value in part.records.values if isinstance(value, Place)]
+        records = [(part.queue, value) for part in parts for value in part.records.values if isinstance(value, SourceCoordinate)]
         if commit.after != commit.before:
             while True:
                 if host.fenced:

@@ -8,7 +8,7 @@ from services.cluster.board import Update
 from services.cluster.view import AssignmentView
 from services.state import core
 from services.state.core import AssignmentsTold, ConnectorsTold, Reported, States, Track
-from services.state.model import Assignment, Connector, Key, Moment, Report, State, Wanted
+from services.state.model import Assignment, Connector, Key, Moment, Report, State, TargetState
 from tests.simulation.actors.cluster import REPLICAS, ClusterServer, Stream
 from tests.simulation.world import Process, Reply, Steps, World
 
@@ -62,7 +62,7 @@ class StateServer(Process):
                 news = None
             if news is not None:
                 known, connectors = news
-                told = tuple(Connector(c.uid, c.name, c.revision, Wanted(c.wanted), c.type) for c in connectors)
+                told = tuple(Connector(c.uid, c.name, c.revision, TargetState(c.wanted), c.type) for c in connectors)
                 core.step(self.states, ConnectorsTold(snapshot=True, connectors=told), self.moment())
             yield 0.3
 

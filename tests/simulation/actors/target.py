@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
-from services.executor.runtime.rocketmq.source_marks import Place
+from services.executor.runtime.rocketmq.source_marks import SourceCoordinate
 from tests.simulation.world import Process, Reply, World
 
 NAME = "target"
@@ -15,7 +15,7 @@ NAME = "target"
 class TargetStore:
     """What is durable: each queue's records in the order in which they became visible, positions, and who owns it."""
 
-    records: list[tuple[str, Place]] = field(default_factory=list)
+    records: list[tuple[str, SourceCoordinate]] = field(default_factory=list)
     positions: dict[str, QueuePosition] = field(default_factory=dict)
     generation: int = 0
     epochs: dict[int, int] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Target(Process):
         store.epochs[task] = epoch
         return dict(store.positions)
 
-    def _write(self, generation: int, commit: SinkCommit, records: Sequence[tuple[str, Place]]) -> PermanentError | None:
+    def _write(self, generation: int, commit: SinkCommit, records: Sequence[tuple[str, SourceCoordinate]]) -> PermanentError | None:
         store = self._store
         if generation != store.generation or store.epochs.get(commit.task) != commit.epoch:
             return PermanentError("another owner writes there now")

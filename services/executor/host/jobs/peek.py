@@ -33,7 +33,7 @@ from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.decoders import decoder
-from services.executor.runtime.sink.decode.part import Wanted
+from services.executor.runtime.sink.decode.part import DecodeSettings
 from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve
 
@@ -174,7 +174,7 @@ class _Peek:
 
 
 def _decoder(key: Converter, value: Converter) -> Decoder:
-    return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), Chain(()))
+    return decoder(key, value, ErrorPolicy.of_nobody(), DecodeSettings(headers=True), Chain(()))
 
 
 def _whole(queue: str, batch: DecodedBatch, index: int, rows: int) -> answers.PeekedRecord:

@@ -33,7 +33,7 @@ from services.executor.contract.questions import CheckConnector, GivenPosition
 from services.executor.host.jobs.newest import with_topics
 from services.executor.host.jobs.notes import notes
 from services.executor.host.jobs.sources.converting import unwritten
-from services.executor.host.jobs.sources.look import of_topic
+from services.executor.host.jobs.sources.preflight import of_topic
 from services.executor.host.jobs.sources.reading_on import reading_on
 from services.executor.runtime.positions.maps import position_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known, unread

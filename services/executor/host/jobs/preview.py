@@ -41,7 +41,7 @@ from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.decoders import decoder
-from services.executor.runtime.sink.decode.part import Wanted
+from services.executor.runtime.sink.decode.part import DecodeSettings
 from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
 
@@ -241,7 +241,7 @@ class _Reader:
 
 def _decoder(config: Config, chain: Chain) -> Decoder:
     key, value = converters_of(config)
-    return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), chain)
+    return decoder(key, value, ErrorPolicy.of_nobody(), DecodeSettings(headers=True), chain)
 
 
 def _whole(batch: DecodedBatch, index: int) -> Record:

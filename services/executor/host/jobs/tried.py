@@ -15,7 +15,7 @@ from rocketmq_remoting.batch import DecodedBatch
 from services.executor.host.jobs.chosen import Message
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.sink.decode.decoders import decoder
-from services.executor.runtime.sink.decode.part import BadRecord, Wanted
+from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings
 
 _KEY = "transforms"
 _SHOWN = 1000
@@ -45,7 +45,7 @@ def failures(
         until: No more of them are tried then, monotonic time.
     """
     key, value = converters
-    tried = decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), chain)
+    tried = decoder(key, value, ErrorPolicy.of_nobody(), DecodeSettings(headers=True), chain)
     for topic, messages in topics.items():
         bad: list[BadRecord] = []
         count = 0

@@ -49,7 +49,7 @@ MOST_DIFFERENCES = 1_000
 """So many are told at once; the next part begins behind them."""
 
 
-class Refused(Exception):  # it is told as a problem
+class VerificationRejected(Exception):  # it is told as a problem
     """There is nothing to compare; says what to do."""
 
     def __init__(self, key: str, value: str, reason: str, fix: str) -> None:
@@ -79,7 +79,9 @@ class _Place:
         try:
             table, key = json.loads(token) if token else ("", None)
         except ValueError:
-            raise Refused("page_token", token[:200], "is none that an answer had", "Give the one of the last answer.") from None
+            raise VerificationRejected(
+                "page_token", token[:200], "is none that an answer had", "Give the one of the last answer."
+            ) from None
         return cls(table, key)
 
     @property
@@ -91,7 +93,7 @@ def verify(order: questions.VerifyConnector) -> answers.Verified:
     """Compare as much as there is time for, or say why nothing can be compared."""
     try:
         return _Verification(order).run()
-    except Refused as refused:
+    except VerificationRejected as refused:
         return answers.Verified([refused.problem], [], [], "", "")
     except ConnectorError as error:
         return answers.Verified([], [], [], "", hide(str(error)))
@@ -112,7 +114,9 @@ class _Verification:
         if not sinks:
             names = ", ".join(given.name for given in self._order.sinks)[:200]
             fix = "Name a connector that writes tables: jdbc_sink."
-            raise Refused("sink", names, "writes no tables of a database" if names else "there is none that writes tables", fix)
+            raise VerificationRejected(
+                "sink", names, "writes no tables of a database" if names else "there is none that writes tables", fix
+            )
         pairs = paired(source.tables(), sinks, self._order.tables)
         for name in sorted({pair.sink for pair in pairs}):
             _refuse_transforms(next(given for given in self._order.sinks if given.name == name), self._order.tables)
@@ -133,7 +137,7 @@ class _Verification:
         given = self._order.source
         plugin = find(given.config[CLASS.key])
         if not isinstance(plugin, Source):
-            raise Refused(
+            raise VerificationRejected(
                 "connector",
                 given.name,
                 f"is no source: its class is {plugin.name}",
@@ -143,7 +147,7 @@ class _Verification:
         tables = plugin.tables(resolve(parse_source(plugin, given.config)))
         if tables is None:
             fix = "Name a connector that reads tables: mysql_cdc_source, postgres_cdc_source, jdbc_source."
-            raise Refused("connector", given.name, f"reads no tables of a database: its class is {plugin.name}", fix)
+            raise VerificationRejected("connector", given.name, f"reads no tables of a database: its class is {plugin.name}", fix)
         return tables
 
     def _sink(self, given: questions.NamedConnector) -> tuple[Sequence[str], SinkTables] | None:
@@ -219,19 +223,23 @@ def paired(
         given: By table of the source the target, where people say it; empty target: what the sink makes of the name. None: all.
 
     Raises:
-        Refused: there is nothing to compare, or it is not known with what.
+        VerificationRejected: there is nothing to compare, or it is not known with what.
     """
     known = {table.name: table for table in tables}
     for name in given:
         if name not in known:
-            raise Refused("tables", name, "is no table that the source reads", f"It reads {', '.join(known)[:1000] or 'none'}.")
+            raise VerificationRejected(
+                "tables", name, "is no table that the source reads", f"It reads {', '.join(known)[:1000] or 'none'}."
+            )
     read = {topic for topics, _ in sinks.values() for topic in topics}
     chosen = [known[name] for name in sorted(given or known)]
     pairs = []
     for table in chosen:
         readers = [name for name, (topics, _) in sinks.items() if table.topic in topics]
         if len(readers) > 1:
-            raise Refused("sink", "", f"{', '.join(sorted(readers))} all read {table.topic}", "Name the one that is meant.")
+            raise VerificationRejected(
+                "sink", "", f"{', '.join(sorted(readers))} all read {table.topic}", "Name the one that is meant."
+            )
         if not readers and table.name in given and len(sinks) == 1:
             # People know better: a transform may have sent the records elsewhere.
             readers = list(sinks)
@@ -239,7 +247,7 @@ def paired(
     if not pairs:
         topics = ", ".join(sorted({table.topic for table in chosen}))[:500] or "none: the source reads no table"
         reason = f"reads none of the topics of these tables ({topics}), but {', '.join(sorted(read))[:500] or 'none at all'}"
-        raise Refused("sink", ", ".join(sorted(sinks))[:200], reason, "Name the sink that reads them.")
+        raise VerificationRejected("sink", ", ".join(sorted(sinks))[:200], reason, "Name the sink that reads them.")
     return pairs
 
 
@@ -247,28 +255,28 @@ def compared(pair: Pair, rows: TableRows, kept: KeptRows) -> tuple[Sequence[str]
     """The columns of the key, and what is said of columns that only one side has.
 
     Raises:
-        Refused: the table has no key that both sides have in the same order.
+        VerificationRejected: the table has no key that both sides have in the same order.
     """
     name, target = pair.table.name, pair.target
     names = list(rows.key)
     if not names:
         fix = "Give the table a primary key: without one its rows cannot be told from each other."
-        raise Refused("tables", name, "has no key", fix)
+        raise VerificationRejected("tables", name, "has no key", fix)
     mine, theirs = ({field.name: field.schema for field in side.columns.fields} for side in (rows, kept))
     missing = [column for column in names if column not in theirs]
     if missing:
-        raise Refused(
+        raise VerificationRejected(
             "tables", name, f"has the key {', '.join(names)}, and {target} has no {', '.join(missing)}", "Add the column."
         )
     unordered = [name for name in names if not (rows.orders(mine[name]) and kept.orders(theirs[name]))]
     if unordered:
         reason = f"has a key with {', '.join(unordered)}, whose order is not the same in every database"
         fix = "Keys of numbers, texts, UUIDs, dates, timestamps and bytes can be compared, but for SQLite's decimals and times."
-        raise Refused("tables", name, reason, fix)
+        raise VerificationRejected("tables", name, reason, fix)
     for column in names:
         if (one := order_of(mine[column])) != (other := order_of(theirs[column])):
             reason = f"has {one} in {column} of its key, and {target} has {other}"
-            raise Refused("tables", name, reason, "Change the column, so that both are of one type.")
+            raise VerificationRejected("tables", name, reason, "Change the column, so that both are of one type.")
     left_out = [f"{column}: not in {target}" for column in mine if column not in theirs]
     return names, left_out + [f"{column}: not in {name}" for column in theirs if column not in mine]
 
@@ -283,11 +291,13 @@ def _given(text: str) -> object:
 def _key(given: object, text: str, names: Sequence[str], rows: TableRows) -> Key:
     schemas = {field.name: field.schema for field in rows.columns.fields}
     if not isinstance(given, list) or len(given) != len(names):
-        raise Refused("keys", text[:200], f"is no key of {counted(names, 'column')}", "Give a JSON array, as the answers have it.")
+        raise VerificationRejected(
+            "keys", text[:200], f"is no key of {counted(names, 'column')}", "Give a JSON array, as the answers have it."
+        )
     try:
         return key_of(given, [schemas[name] for name in names])
     except ValueError as error:
-        raise Refused(
+        raise VerificationRejected(
             "keys", text[:200], f"is no key of {counted(names, 'column')}: {error}", "Give it as the answers have it."
         ) from None
 
@@ -295,7 +305,7 @@ def _key(given: object, text: str, names: Sequence[str], rows: TableRows) -> Key
 def _refuse_transforms(given: questions.NamedConnector, tables: Mapping[str, str]) -> None:
     if given.config.get("transforms", "").strip() and not all(tables.values() or [""]):
         reason = f"{given.name} has transforms, which may send rows to other tables"
-        raise Refused("tables", "", reason, "Say where the rows of each table are kept: --table SOURCE=TARGET.")
+        raise VerificationRejected("tables", "", reason, "Say where the rows of each table are kept: --table SOURCE=TARGET.")
 
 
 class _Form:

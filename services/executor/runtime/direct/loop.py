@@ -21,7 +21,7 @@ from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.settling import wait_until
 from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.topics import TopicMaker, dead_letter_queues
-from services.executor.runtime.sink.before_commit import Gate
+from services.executor.runtime.sink.commit_guard import CommitGuard
 from services.executor.runtime.sink.dead_letters import InSource, SinkDeadLetters
 from services.executor.runtime.sink.decode.part import BadRecord, Part, written_bytes
 from services.executor.runtime.sink.dropping import Dropping
@@ -213,7 +213,7 @@ class DirectRun:
         self._metrics.duplicates_skipped += part.duplicates
         self._look_at_duplicates(name, before, part, batch)
         commit = commit_of(self._runtime.spec, {name: before}, [part])
-        ready = Gate(self._runtime, self._letters, part.bad, _place, lambda _: "")
+        ready = CommitGuard(self._runtime, self._letters, part.bad, _place, lambda _: "")
 
         def write() -> Sequence[BadRecord]:
             with ready:

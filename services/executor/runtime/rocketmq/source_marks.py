@@ -26,7 +26,7 @@ _PLACE = re.compile(rb"(?:^|\x02)RCPOS\x01([^|\x01\x02]+)\|(\d{1,19})\|([^|\x01\
 _MOST_DIGITS = 20
 
 
-class Place(NamedTuple):
+class SourceCoordinate(NamedTuple):
     """What a message's RCPOS says: the key is "connector uid/source partition id"."""
 
     key: str
@@ -66,14 +66,14 @@ class Stamper:
         return [patterns[len(offset)] % offset for offset in offsets]
 
 
-def parse(raw: bytes) -> Place | None:
+def parse(raw: bytes) -> SourceCoordinate | None:
     """The place that encoded properties hold; None: the message is of another producer."""
     match = _PLACE.search(raw)
     if match is None:
         return None
     uid, epoch, partition, incarnation, offset = match.groups()
     key = f"{uid.decode(errors='replace')}/{partition.decode(errors='replace')}"
-    return Place(key, int(epoch), int(incarnation), tuple(map(int, offset.split(b"."))))
+    return SourceCoordinate(key, int(epoch), int(incarnation), tuple(map(int, offset.split(b"."))))
 
 
 class Run(NamedTuple):

@@ -66,7 +66,7 @@ class Sent:
         self._known = known
         self.offsets: dict[str, tuple[int, set[Offset]]] = {}
 
-    def add(self, place: marks.Place, offsets: Iterable[Offset]) -> None:
+    def add(self, place: marks.SourceCoordinate, offsets: Iterable[Offset]) -> None:
         """A message with this place has been found, which holds the records of these offsets."""
         stored, position = self._known(place.key)
         if place.incarnation < stored:
@@ -153,7 +153,7 @@ def _add_each(sent: Sent, batch: DecodedBatch, run: marks.Run) -> None:
             sent.add(place, _rows_of(batch.bodies[index], place))
 
 
-def _rows_of(body: bytes, place: marks.Place) -> Iterable[Offset]:
+def _rows_of(body: bytes, place: marks.SourceCoordinate) -> Iterable[Offset]:
     """The source offsets of a message: that in its properties, or of a packed one that of each row."""
     if not body.startswith(_STREAM):
         return [place.offset]

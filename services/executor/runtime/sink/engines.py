@@ -8,7 +8,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import Receipt, RecordSinkTask, SinkCommit, SinkWriter
 from rocketconnect_sdk.stages import Stage
 from services.executor.runtime.errors.failure import Failure, as_bytes
-from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part
 
 Ready = Callable[[Sequence[BadRecord]], None]
 """Called with the records of the batch that the sink is known to refuse, immediately before the target is changed: raises when it
@@ -19,7 +19,7 @@ EXACTLY_ONCE write there, and others make tables."""
 class Engine(Protocol):
     """Writes batches of one sink task, all in one thread."""
 
-    wanted: Wanted
+    wanted: DecodeSettings
     gather_seconds: float
     """How long a batch is worth waiting for while there is more to read: see Batcher."""
 
@@ -50,7 +50,7 @@ class NativeEngine:
     gather_seconds = 0.0
 
     def __init__(self, task: RecordSinkTask, name: str, *, headers: bool, whole: bool = False) -> None:
-        self.wanted = Wanted(keys=not whole, headers=headers, whole=whole)
+        self.wanted = DecodeSettings(keys=not whole, headers=headers, whole=whole)
         self._task = task
         self._name = name
         self._writer: SinkWriter | None = None

@@ -20,7 +20,7 @@ from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.group_offsets import GroupOffsets
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher, Waiting
-from services.executor.runtime.sink.before_commit import Gate
+from services.executor.runtime.sink.commit_guard import CommitGuard
 from services.executor.runtime.sink.dead_letters import SinkDeadLetters
 from services.executor.runtime.sink.decode.part import BadRecord, Part, written_bytes
 from services.executor.runtime.sink.engines import Engine
@@ -29,7 +29,7 @@ from services.executor.runtime.sink.query.engine import QueryEngine
 from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import marks_before
 from services.executor.runtime.sink.reader import SinkReader
-from services.executor.runtime.sink.refusals import Refused, Stop, Stopping, before, first_refused
+from services.executor.runtime.sink.refusals import RejectedRecords, Stop, Stopping, before, first_refused
 from services.executor.runtime.sink.traces import SinkTraces, trace_of
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task_runtime import TaskRuntime
@@ -166,15 +166,15 @@ class SinkRun:
         self._metrics.open_batch = self._open_batch()
         try:
             self._put(parts)
-        except Refused as refusal:
+        except RejectedRecords as refusal:
             # Invariant 5: the task ends at these records, behind all that is before them.
             self._put(before(parts, self._stops(refusal), refusal))
         except Stopping as stop:
             msg = f"{stop}. {self._runtime.policy.leaving_out(stop.beyond, 'message')}"
             raise PermanentError(msg) from stop
 
-    def _gate(self, bad: Sequence[BadRecord] = ()) -> Gate:
-        return Gate(self._runtime, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"))
+    def _gate(self, bad: Sequence[BadRecord] = ()) -> CommitGuard:
+        return CommitGuard(self._runtime, self._dead_letters, bad, attrgetter("place"), attrgetter("beyond"))
 
     def _put(self, parts: Sequence[Part]) -> None:
         commit = commit_of(self._runtime.spec, self._positions, parts)
@@ -187,7 +187,7 @@ class SinkRun:
                 refused = self._insist(parts, commit, ready)
             except BaseException as error:
                 self._engine.give_up()
-                if self._traces is not None and not isinstance(error, Refused):
+                if self._traces is not None and not isinstance(error, RejectedRecords):
                     self._traces.written(parts, began, str(error) or type(error).__name__)
                 raise
         if self._traces is not None:
@@ -205,14 +205,14 @@ class SinkRun:
         self._meter.stored(position.stored_ms for position in commit.after.values())
         self._committer.put({queue: to_stored(position) for queue, position in commit.after.items()})
 
-    def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: Gate) -> Sequence[BadRecord]:
+    def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: CommitGuard) -> Sequence[BadRecord]:
         def write() -> Sequence[BadRecord]:
             with ready:
                 return self._engine.write(parts, commit, ready)
 
         return self._runtime.attempts.insist("writing to the sink", write, drain=self._limits.drain)
 
-    def _stops(self, refusal: Refused) -> Mapping[str, Stop]:
+    def _stops(self, refusal: RejectedRecords) -> Mapping[str, Stop]:
         stops = {}
         for name, offset in first_refused(refusal.records).items():
             position = self._positions[name]

@@ -11,7 +11,7 @@ from services.executor.runtime.errors.policy import RecordFailed
 from services.executor.runtime.sink.decode.part import BadRecord, Part
 
 
-class Refused(RecordFailed):
+class RejectedRecords(RecordFailed):
     """Records that must not be left out were refused; nothing of their batch has been written.
 
     Attributes:

@@ -15,7 +15,7 @@ from connectors.mysql_cdc_source.rows.beginning import begin
 from connectors.mysql_cdc_source.rows.current import current_values
 from connectors.mysql_cdc_source.rows.window import Seen
 from connectors.mysql_cdc_source.tables import Name, Table
-from connectors.mysql_cdc_source.watermark import Place
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate
 
 LOGIN = Login("db", 3306, "reader", "")
 SOURCE = "3e11fa47-71ca-11e1-9e33-c80aa9429562"
@@ -63,8 +63,8 @@ class ScriptedMysql:
         self.closed = True
 
 
-def _place(position: Position) -> Place:
-    return Place(0, int(position.file.rpartition(".")[2]), position.offset)
+def _place(position: Position) -> BinlogCoordinate:
+    return BinlogCoordinate(0, int(position.file.rpartition(".")[2]), position.offset)
 
 
 @pytest.fixture
@@ -82,9 +82,9 @@ def test_what_is_done_is_asked_before_the_transaction_begins_and_the_end_of_the_
         ["SHOW", "MASTER"],
     ]
     # The script had done 6 when it was asked, and 7 and 8 by the time that the end was.
-    shown = [begun.shown(Seen(Place(0, 7, 4), MysqlGtid(UUID(SOURCE), number))) for number in (1, 6, 7, 8)]
+    shown = [begun.shown(Seen(BinlogCoordinate(0, 7, 4), MysqlGtid(UUID(SOURCE), number))) for number in (1, 6, 7, 8)]
     assert shown == [True, True, False, False]
-    assert _place(begun.position) == Place(0, 7, 800)
+    assert _place(begun.position) == BinlogCoordinate(0, 7, 800)
     assert not scripted.closed
 
 
@@ -108,7 +108,7 @@ def test_what_the_log_leaves_out_is_not_read_from_a_server_that_does_not_tell_wh
 ) -> None:
     table = Table(Name("shop", "orders"), (Column(Type.LONG, name="id"), Column(Type.LONG, name="size")), ("id",))
     for gtid in (MysqlGtid(UUID(SOURCE), 1), None):
-        assert current_values(LOGIN, _place, table, [(1,)], ["size"], Seen(Place(0, 7, 4), gtid)) == {}
+        assert current_values(LOGIN, _place, table, [(1,)], ["size"], Seen(BinlogCoordinate(0, 7, 4), gtid)) == {}
     assert scripted.closed
 
 

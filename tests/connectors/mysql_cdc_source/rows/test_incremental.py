@@ -15,7 +15,7 @@ from connectors.mysql_cdc_source.rows import incremental
 from connectors.mysql_cdc_source.rows.beginning import Begun, begin
 from connectors.mysql_cdc_source.rows.snapshot import transaction
 from connectors.mysql_cdc_source.rows.window import Seen
-from connectors.mysql_cdc_source.watermark import Place
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset
@@ -367,7 +367,7 @@ def _gtid(text: str) -> MariadbGtid:
     return MariadbGtid(*map(int, text.split("-")))
 
 
-def _begin_by_gtids(login: Login, place: Callable[[Position], Place]) -> Begun:
+def _begin_by_gtids(login: Login, place: Callable[[Position], BinlogCoordinate]) -> Begun:
     """What others see is asked for, then the transaction begins, then the end of the log is: with moments in between."""
     before, position = transaction(login)
     before.close()

@@ -7,7 +7,7 @@ import pytest
 from connectors.mysql_cdc_source.binlog.gtid import MariadbGtid, MysqlGtid, MysqlGtidSet
 from connectors.mysql_cdc_source.rows.window import Seen, ShownBefore, ShownDone, TableWindow
 from connectors.mysql_cdc_source.tables import Name
-from connectors.mysql_cdc_source.watermark import Place
+from connectors.mysql_cdc_source.watermark import BinlogCoordinate
 
 SOURCE = uuid.UUID("3e11fa47-71ca-11e1-9e33-c80aa9429562")
 OTHER = uuid.UUID("4e11fa47-71ca-11e1-9e33-c80aa9429562")
@@ -16,7 +16,7 @@ KEY = ("id",)
 
 
 def _seen(number: int, source: uuid.UUID = SOURCE, at: int = 100) -> Seen:
-    return Seen(Place(0, 1, at), MysqlGtid(source, number))
+    return Seen(BinlogCoordinate(0, 1, at), MysqlGtid(source, number))
 
 
 def _window() -> TableWindow:
@@ -35,7 +35,7 @@ def test_a_change_that_was_done_before_the_chunk_leaves_its_row_and_one_that_was
 
 def test_a_change_without_a_gtid_is_none_that_was_done_before() -> None:
     window = _window()
-    window.saw_rows(Seen(Place(0, 1, 4), None), KEY, [(1,)], whole=True)
+    window.saw_rows(Seen(BinlogCoordinate(0, 1, 4), None), KEY, [(1,)], whole=True)
     assert window.left([(1,), (2,)]) == [False, True]
 
 
@@ -80,7 +80,7 @@ def test_a_log_that_was_read_further_than_what_is_done_is_told_with_its_transact
 
 
 def test_of_mariadb_the_place_of_the_transaction_decides() -> None:
-    shown = ShownBefore(Place(0, 1, 100))
-    first, second = Seen(Place(0, 1, 100), MariadbGtid(0, 1, 7)), Seen(Place(0, 1, 101), MariadbGtid(0, 1, 8))
+    shown = ShownBefore(BinlogCoordinate(0, 1, 100))
+    first, second = Seen(BinlogCoordinate(0, 1, 100), MariadbGtid(0, 1, 7)), Seen(BinlogCoordinate(0, 1, 101), MariadbGtid(0, 1, 8))
     assert (shown(first), shown(second)) == (True, False)
     assert (shown.missing(None, ""), shown.missing(first, "0-1-7"), shown.missing(second, "0-1-7")) == ("", "", "0-1-8")

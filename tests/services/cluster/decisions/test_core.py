@@ -6,7 +6,7 @@ from rocketconnect_kit.errors import FailedPrecondition
 from services.cluster.decisions import core
 from services.cluster.decisions.events import ConnectorsChanged, Deregister, Register, ReportPlan
 from services.cluster.decisions.retry import RetryPolicy
-from services.cluster.model import PLAN, Key, Wanted
+from services.cluster.model import PLAN, Key, TargetState
 from services.cluster.view import Unowned
 from tests.services.cluster.paper import ClusterOnPaper, MakeConnector
 
@@ -187,7 +187,7 @@ class TestWantedStates:
         self, running: ClusterOnPaper, connector: MakeConnector
     ) -> None:
         epochs = running.epochs("u1")
-        running.connectors(connector(wanted=Wanted.PAUSED))
+        running.connectors(connector(wanted=TargetState.PAUSED))
         assert all(view.paused for view in running.views.values())
         running.connectors(connector())
         assert not any(view.paused for view in running.views.values())
@@ -196,7 +196,7 @@ class TestWantedStates:
     def test_a_stopped_connector_gives_up_its_tasks_and_is_planned_again_when_it_is_wanted(
         self, running: ClusterOnPaper, connector: MakeConnector
     ) -> None:
-        running.connectors(connector(wanted=Wanted.STOPPED))
+        running.connectors(connector(wanted=TargetState.STOPPED))
         assert running.release_revoked() == 3
         assert running.views == {}
         running.pass_time(5)

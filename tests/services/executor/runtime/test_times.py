@@ -18,7 +18,7 @@ from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.properties import TIMESTAMP, extras_of
 from services.executor.runtime.sink.decode.decoders import decoder
-from services.executor.runtime.sink.decode.part import Wanted
+from services.executor.runtime.sink.decode.part import DecodeSettings
 from services.executor.runtime.transforms import of_source
 
 TIMES = st.none() | st.integers(-(10**13), 10**13)
@@ -88,7 +88,7 @@ def test_a_sink_gets_the_time_of_each_event_and_where_it_has_none_when_its_messa
     policy = ErrorPolicy(tolerant=True, dead_letter_topic="", properties=True, log=False, log_values=False)
     text = converter("string", {}, is_key=False)
     found: dict[int, int | None] = {}
-    for part in decoder(text, text, policy, Wanted(), chain()).decode(message_batch, None, 0, {}, 1.0, {}):
+    for part in decoder(text, text, policy, DecodeSettings(), chain()).decode(message_batch, None, 0, {}, 1.0, {}):
         found.update(zip(part.records.offsets, part.records.timestamps_ms or [None] * len(part.records), strict=True))
     there = [(index, kind, STORED if time is None else time) for index, (kind, time) in enumerate(records)]
     assert found == {index: expected(kind, time) for index, kind, time in there if kind not in {"drop", "bad"}}

@@ -1,7 +1,7 @@
 import pytest
 
 from services.gateway.compat.posted import configuration
-from services.gateway.problems import Refused
+from services.gateway.problems import RequestRejected
 
 
 def test_numbers_and_truth_values_are_taken_as_the_text_that_was_sent() -> None:
@@ -10,7 +10,7 @@ def test_numbers_and_truth_values_are_taken_as_the_text_that_was_sent() -> None:
 
 
 def test_every_value_that_is_no_text_is_named_and_none_is_repeated() -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(RequestRejected) as refused:
         configuration(b'{"a": null, "b": {"password": "hunter2"}, "c": ["hunter2"], "d": "fine"}')
     assert [problem.field for problem in refused.value.problem.problems] == ["a", "b", "c"]
     assert all(word in refused.value.problem.detail for word in ("a: is null", "b: is an object", "c: is an array"))
@@ -19,11 +19,11 @@ def test_every_value_that_is_no_text_is_named_and_none_is_repeated() -> None:
 
 @pytest.mark.parametrize("text", [b"", b" \n"])
 def test_missing_configuration_is_refused_with_the_original_words(text: bytes) -> None:
-    with pytest.raises(Refused, match="Failed! query param 'config' is required "):
+    with pytest.raises(RequestRejected, match="Failed! query param 'config' is required "):
         configuration(text)
 
 
 @pytest.mark.parametrize("text", [b"{", b"hello", b"[1,2]", b"null", b'"x"', b"\xff\xfe", b"[" * 100_000])
 def test_malformed_configuration_is_refused_with_the_original_words(text: bytes) -> None:
-    with pytest.raises(Refused, match="Failed! query param 'config' is malformed"):
+    with pytest.raises(RequestRejected, match="Failed! query param 'config' is malformed"):
         configuration(text)

@@ -16,7 +16,7 @@ from rocketconnect_sdk.transforms.chain import make
 from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.contract import answers, questions
-from services.executor.host.jobs.sources.sending import Written, target_of, written
+from services.executor.host.jobs.sources.sending import EncodedMessage, target_of, written
 from services.executor.runtime.transforms import of_source
 from services.executor.secrets.resolving import hide, resolve
 
@@ -54,7 +54,7 @@ def _made(order: questions.ReadAgain, held: ExitStack) -> answers.MadeAgain:
     return _answer(written(made[0], target_of(plugin, config)))
 
 
-def _answer(message: Written) -> answers.MadeAgain:
+def _answer(message: EncodedMessage) -> answers.MadeAgain:
     if (failure := message.failure) is not None:
         return answers.MadeAgain(problem=hide(f"{failure.stage.value}: {failure.error}: {failure.message}"))
     return answers.MadeAgain(message.body, decode_properties(message.properties), message.topic)

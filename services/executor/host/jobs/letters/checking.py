@@ -25,7 +25,7 @@ from services.executor.contract import answers, questions
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.decoders import decoder
-from services.executor.runtime.sink.decode.part import Wanted
+from services.executor.runtime.sink.decode.part import DecodeSettings
 from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, resolve
 
@@ -56,13 +56,13 @@ def _reader(order: questions.CheckLetters, held: ExitStack) -> tuple[Decoder, Sc
     plugin = find(order.config[CLASS.key].strip())
     if isinstance(plugin, Source):
         key, value = converters_of(resolve(parse_source(plugin, order.config)))
-        return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(keys=False, timestamps=False), Chain(())), None
+        return decoder(key, value, ErrorPolicy.of_nobody(), DecodeSettings(keys=False, timestamps=False), Chain(())), None
     config = resolve(parse_sink(plugin, order.config))
     chain = make(config.raw)
     held.callback(chain.close)
     key, value = converters_of(config)
     columns = given_columns(config[_COLUMNS]) if _COLUMNS in config else None
-    return decoder(key, value, ErrorPolicy.of_nobody(), Wanted(headers=True), chain), columns
+    return decoder(key, value, ErrorPolicy.of_nobody(), DecodeSettings(headers=True), chain), columns
 
 
 def _checked(reader: Decoder, columns: Schema | None, topic: str, letter: questions.LetterToCheck) -> answers.CheckedLetter:

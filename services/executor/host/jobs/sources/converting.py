@@ -15,7 +15,7 @@ from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.base import Record
 from rocketconnect_sdk.wording.counts import counted
 from services.executor.host.jobs.newest import known_secrets
-from services.executor.host.jobs.sources.look import chain_of, sample_of
+from services.executor.host.jobs.sources.preflight import chain_of, sample_of
 from services.executor.host.jobs.sources.written import records_of
 from services.executor.runtime.task_runtime import converters_of
 

@@ -36,7 +36,7 @@ _NOT_SENT = encode_properties({UNIQUE_KEY: "not-sent"})
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class EncodedMessage:
     """The message of a record.
 
     Attributes:
@@ -52,14 +52,14 @@ class Written:
     failure: Failure | None = None
 
 
-def written(batch: SourceBatch, target: Target) -> Written:
+def written(batch: SourceBatch, target: Target) -> EncodedMessage:
     """The message of the one record of a batch."""
     encoded = encoder(target, lambda _: 0, Found({}, {})).encode(batch, time.monotonic())
     if encoded.failures:
-        return Written(failure=encoded.failures[0])
+        return EncodedMessage(failure=encoded.failures[0])
     bodies = [body for piece in encoded.pieces for body in piece.bodies]
     extras, _ = extras_of(batch, keys_of(target, batch, bodies, {}), properties_by_topic(target, batch, {}))
-    return Written(bodies[0], b"" if extras is None else extras[0], encoded.pieces[0].queue.topic)
+    return EncodedMessage(bodies[0], b"" if extras is None else extras[0], encoded.pieces[0].queue.topic)
 
 
 def target_of(plugin: Source, config: Config) -> Target:

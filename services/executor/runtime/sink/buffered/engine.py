@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import BufferedSinkTask, SinkCommit
-from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part
 from services.executor.runtime.sink.engines import Ready, by_queue, refused_records
 
 NOTHING = SinkBatch("", "", [], [])
@@ -27,7 +27,7 @@ class BufferedEngine:
     gather_seconds = 0.0
 
     def __init__(self, task: BufferedSinkTask, *, headers: bool) -> None:
-        self.wanted = Wanted(headers=headers)
+        self.wanted = DecodeSettings(headers=headers)
         self.task = task
         self._given: dict[str, _Given] = {}
 

@@ -28,7 +28,7 @@ from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.decode.headers import headers_of
 from services.executor.runtime.sink.decode.made import Made
 from services.executor.runtime.sink.decode.origins import topic_of
-from services.executor.runtime.sink.decode.part import Part, Wanted
+from services.executor.runtime.sink.decode.part import DecodeSettings, Part
 from services.executor.runtime.sink.decode.source_time import source_ms
 from services.executor.runtime.sink.decode.taken import Taken, whole_messages
 from services.executor.runtime.sink.duplicates import behind
@@ -45,7 +45,7 @@ _PACKED = RecordError(
 class Decoder:
     """Decodes what a sink task pulls; used by one thread."""
 
-    def __init__(self, key: Converter, value: Converter, policy: ErrorPolicy, wanted: Wanted, chain: Chain) -> None:
+    def __init__(self, key: Converter, value: Converter, policy: ErrorPolicy, wanted: DecodeSettings, chain: Chain) -> None:
         self._key = key
         self._value = value
         self._policy = policy

@@ -6,7 +6,7 @@ from typing import Any
 
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
-from services.executor.runtime.sink.decode.part import Wanted
+from services.executor.runtime.sink.decode.part import DecodeSettings
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Made:
     topics: Sequence[str] | None = None
     dropped: frozenset[int] = frozenset()
 
-    def batch(self, queue: str, topic: str, offsets: Sequence[int], wanted: Wanted) -> SinkBatch:
+    def batch(self, queue: str, topic: str, offsets: Sequence[int], wanted: DecodeSettings) -> SinkBatch:
         """All of them with what a sink looks at, by the topic of the queue, and with their schema if that is one for all."""
         return SinkBatch(
             queue,

@@ -88,7 +88,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class DecodeSettings:
     """What a sink looks at.
 
     Attributes:

@@ -11,7 +11,7 @@ from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.processes.sql import SqlProcess
 from rocketconnect_sdk.wording.counts import counted
 from services.executor.runtime.errors.failure import Failure, as_bytes
-from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part
 from services.executor.runtime.sink.engines import Engine, Ready
 from services.executor.runtime.sink.query.flow import Flow, Made
 from services.executor.runtime.sink.query.records import Gathered, gathered
@@ -58,7 +58,9 @@ class QueryEngine:
         tolerant: bool,
     ) -> None:
         headers = inner.wanted.headers or "_headers" in settings.query.about
-        self.wanted = Wanted(headers=headers, header_names=() if "_headers" in settings.query.about else inner.wanted.header_names)
+        self.wanted = DecodeSettings(
+            headers=headers, header_names=() if "_headers" in settings.query.about else inner.wanted.header_names
+        )
         self.gather_seconds = max(inner.gather_seconds, _GATHER_SECONDS) if folder is not None else inner.gather_seconds
         self._inner = inner
         self._settings = settings

@@ -24,7 +24,7 @@ from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.targets.by_topic import ByTopic
 from services.executor.runtime.errors.failure import Failure, as_bytes, beyond
-from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted, place_in
+from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part, place_in
 from services.executor.runtime.sink.engines import Commits, Ready, stage
 from services.executor.runtime.sink.refusals import Stopping
 from services.executor.runtime.sink.spark.batches import (
@@ -60,7 +60,7 @@ class DataFrameEngine:
     def __init__(self, task: DataFrameSinkTask, session: "SparkSession", name: str, columns: Sequence[str], steps: Steps) -> None:
         rows_as = task.rows_as
         named = [name.removeprefix(HEADER) for name in columns if name.startswith(HEADER)]
-        self.wanted = Wanted(
+        self.wanted = DecodeSettings(
             keys="key" in columns,
             timestamps="timestamp" in columns,
             headers="headers" in columns or bool(named),
@@ -202,7 +202,7 @@ class RecordsOnSparkEngine:
     gather_seconds = _GATHER_SECONDS
 
     def __init__(self, task: RecordSinkTask, session: "SparkSession", name: str, steps: Steps, *, headers: bool) -> None:
-        self.wanted = Wanted(headers=headers, array=to_array)
+        self.wanted = DecodeSettings(headers=headers, array=to_array)
         self._task = task
         self._session = session
         self._name = name

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from services.executor.runtime.rocketmq.source_marks import Place, Stamper, mark_key
+from services.executor.runtime.rocketmq.source_marks import SourceCoordinate, Stamper, mark_key
 
 partitions = st.text(st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=50)
 numbers = st.integers(0, 2**62)
@@ -12,9 +12,9 @@ heads = st.sampled_from([b"", b"", b"", b"TAGS\x01x\x02"])
 
 
 @st.composite
-def messages(draw: st.DrawFn) -> list[tuple[bytes, Place | None]]:
+def messages(draw: st.DrawFn) -> list[tuple[bytes, SourceCoordinate | None]]:
     """Properties of messages as several producers would leave them in a queue, and what they say."""
-    found: list[tuple[bytes, Place | None]] = []
+    found: list[tuple[bytes, SourceCoordinate | None]] = []
     for _ in range(draw(st.integers(0, 5))):
         if draw(st.booleans()):
             found += [(tail, None) for tail in draw(st.lists(tails, max_size=3))]
@@ -22,6 +22,6 @@ def messages(draw: st.DrawFn) -> list[tuple[bytes, Place | None]]:
         stamper = Stamper("uid", epoch, partition, incarnation)
         for offset in sorted(draw(st.lists(offsets, max_size=6))):
             (stamp,) = stamper.stamp([offset])
-            place = Place(mark_key("uid", partition), epoch, incarnation, offset)
+            place = SourceCoordinate(mark_key("uid", partition), epoch, incarnation, offset)
             found.append((draw(heads) + stamp + draw(tails), place))
     return found

@@ -15,11 +15,15 @@ from tests.services.executor.runtime.conftest import PositionProcess, Running, T
 pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]
 
 KEPT, LOST = 1_000, 500
+BODY = 1_024
+READ_AHEAD = {"buffer.bytes": "65536", "batch.bytes": "65536"}
+"""A sink holds a small part of what is kept, so that it comes to nothing of what is lost before it is."""
 
 
 @pytest.fixture
 def broker(rocketmq_factory: RocketMQFactory) -> EmbeddedRocketMQ:
-    return rocketmq_factory({})
+    few = ("maxTransferCountOnMessageInMemory", "maxTransferCountOnMessageInDisk")
+    return rocketmq_factory(dict.fromkeys(few, "32"))
 
 
 @pytest.fixture
@@ -47,7 +51,7 @@ def test_a_tail_that_a_broker_had_confirmed_and_lost_is_told_by_sources_and_sink
     (queue,) = tasks.client.queues(tasks.topic)
 
     def produce(queue: MessageQueue, count: int) -> None:
-        tasks.client.send_batch(queue, [Message(b"%d" % number) for number in range(count)], 20)
+        tasks.client.send_batch(queue, [Message((b"%d" % number).ljust(BODY)) for number in range(count)], 20)
 
     produce(queue, KEPT)
     for gap in ("fail", "skip"):
@@ -67,7 +71,7 @@ def test_a_tail_that_a_broker_had_confirmed_and_lost_is_told_by_sources_and_sink
         tasks.file(f"in-{gap}", lines(20))
         sources[gap].reporter.wait_for_out(20)
     # So slow that what they have not read is lost before they come to it.
-    slow = {"connector.class": "log", "max.rate.records": "5", "batch.records": "1"}
+    slow = {"connector.class": "log", "max.rate.records": "5", "batch.records": "1", **READ_AHEAD}
     sinks = {
         gap: tasks.start(Kind.SINK, {**slow, "file": str(tmp_path / gap), "on.gap": gap}, name=f"sink-{gap}")
         for gap in ("fail", "skip")

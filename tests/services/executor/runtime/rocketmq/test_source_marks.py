@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from rocketconnect_sdk.columns.compact import Numbers
 from rocketconnect_sdk.record import Offset
 from services.executor.runtime.rocketmq.source_marks import (
-    Place,
     Run,
+    SourceCoordinate,
     Stamper,
     mark_key,
     parse,
@@ -31,7 +31,7 @@ def test_a_partition_id_is_short_and_plain_and_the_same_for_the_same_partition(p
 def test_what_is_stamped_is_what_is_parsed(epoch: int, partition: str, incarnation: int, given_offsets: list[Offset]) -> None:
     stamps = Stamper("c-1", epoch, partition, incarnation).stamp(given_offsets)
     assert [parse(stamp) for stamp in stamps] == [
-        Place(mark_key("c-1", partition), epoch, incarnation, offset) for offset in given_offsets
+        SourceCoordinate(mark_key("c-1", partition), epoch, incarnation, offset) for offset in given_offsets
     ]
 
 
@@ -42,9 +42,9 @@ def test_numbers_are_stamped_as_offsets_of_one_integer_are(integers: list[int]) 
 
 
 @given(messages())
-def test_runs_say_the_same_as_parsing_message_by_message(found: list[tuple[bytes, Place | None]]) -> None:
+def test_runs_say_the_same_as_parsing_message_by_message(found: list[tuple[bytes, SourceCoordinate | None]]) -> None:
     raws = [raw for raw, _ in found]
-    said: list[Place | None] = []
+    said: list[SourceCoordinate | None] = []
     for run in runs(raws):
         assert run.start == len(said)
         said += [None] * (run.stop - run.start) if run.offsets is None else [_place(run, offset) for offset in run.offsets]
@@ -52,8 +52,8 @@ def test_runs_say_the_same_as_parsing_message_by_message(found: list[tuple[bytes
     assert said == [place for _, place in found]
 
 
-def _place(run: Run, offset: Offset) -> Place:
-    return Place(run.key, run.epoch, run.incarnation, offset)
+def _place(run: Run, offset: Offset) -> SourceCoordinate:
+    return SourceCoordinate(run.key, run.epoch, run.incarnation, offset)
 
 
 @given(st.binary(max_size=80))

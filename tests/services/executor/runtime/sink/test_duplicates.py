@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from rocketconnect_sdk.sink import SourceMark
 from rocketmq_remoting.numbered import NumberedProperties
-from services.executor.runtime.rocketmq.source_marks import Place, Stamper, highest, runs
+from services.executor.runtime.rocketmq.source_marks import SourceCoordinate, Stamper, highest, runs
 from services.executor.runtime.sink.duplicates import LeftOut, select
 from tests.services.executor.runtime.rocketmq.stamped import messages, tails
 
@@ -26,7 +26,9 @@ def test_what_is_held_as_numbers_is_selected_as_message_by_message(integers: lis
 
 
 @given(messages())
-def test_select_keeps_exactly_what_is_above_the_mark_and_not_of_an_older_owner(found: list[tuple[bytes, Place | None]]) -> None:
+def test_select_keeps_exactly_what_is_above_the_mark_and_not_of_an_older_owner(
+    found: list[tuple[bytes, SourceCoordinate | None]],
+) -> None:
     """Against a plain loop."""
     marks: dict[str, SourceMark] = {}
     expected = []
@@ -48,7 +50,9 @@ def test_select_keeps_exactly_what_is_above_the_mark_and_not_of_an_older_owner(f
 
 
 @given(messages(), st.integers(0, 30))
-def test_reading_on_from_stored_marks_is_the_same_as_reading_at_once(found: list[tuple[bytes, Place | None]], cut: int) -> None:
+def test_reading_on_from_stored_marks_is_the_same_as_reading_at_once(
+    found: list[tuple[bytes, SourceCoordinate | None]], cut: int
+) -> None:
     raws = [raw for raw, _ in found]
     whole, marks, _ = select(raws, {})
     first, half, _ = select(raws[:cut], {})

@@ -22,7 +22,7 @@ from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.sink.decode.decoders import decoder
-from services.executor.runtime.sink.decode.part import Part, Wanted
+from services.executor.runtime.sink.decode.part import DecodeSettings, Part
 from services.executor.runtime.sink.duplicates import select
 from services.executor.runtime.sink.spark.batches import columns_of
 from services.executor.runtime.source.encode import Encoded, Target
@@ -94,10 +94,10 @@ def pulled(bodies: Sequence[bytes], raws: Sequence[bytes], start: int = 100) -> 
 
 
 def read(
-    found: DecodedBatch, marks: Mapping[str, SourceMark] = {}, *, tolerant: bool = True, wanted: Wanted | None = None
+    found: DecodedBatch, marks: Mapping[str, SourceMark] = {}, *, tolerant: bool = True, wanted: DecodeSettings | None = None
 ) -> list[Part]:
     kept, moved, _ = select(found.raw_properties, marks)
-    reader = decoder(TEXT, ARROW, policy(tolerant=tolerant), wanted or Wanted(headers=True), Chain([]))
+    reader = decoder(TEXT, ARROW, policy(tolerant=tolerant), wanted or DecodeSettings(headers=True), Chain([]))
     parts = reader.decode(found, kept, found.offsets[0], moved, 1.0, marks)
     assert [part.start for part in parts] == [found.offsets[0], *(part.until for part in parts[:-1])]
     return parts
@@ -126,7 +126,7 @@ def test_rows_of_a_partition_become_one_message_whose_place_is_that_of_the_last(
 
 def test_columns_go_from_source_to_sink_as_they_are() -> None:
     column = Column(array_of(rows(0, 3), ROW)[0])
-    (part,) = read(stored(encode(batch(column))), wanted=Wanted(array=to_array))
+    (part,) = read(stored(encode(batch(column))), wanted=DecodeSettings(array=to_array))
     assert part.array == column.array
     table = columns_of(part, ("value", "key", "topic", "queue", "offset", "row", "timestamp"))
     assert table.column("row").to_pylist() == [0, 1, 2]
@@ -297,7 +297,7 @@ def test_without_tolerance_the_position_stays_before_the_bad_message() -> None:
 
 def test_a_bad_row_in_a_message_is_told_by_its_number_and_kept_alone() -> None:
     encoded = encode(batch(rows(0, 3), keys=["a", "b", "c"]))
-    raw = decoder(converter("json", {}, is_key=True), ARROW, policy(), Wanted(), Chain([]))
+    raw = decoder(converter("json", {}, is_key=True), ARROW, policy(), DecodeSettings(), Chain([]))
     found = stored(encoded)
     (part,) = raw.decode(found, None, 100, {}, 1.0, {})
     assert [bad.row for bad in part.bad] == [0, 1, 2]

@@ -11,7 +11,7 @@ from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.positions.stored import Stored
-from services.executor.runtime.rocketmq.source_marks import Place
+from services.executor.runtime.rocketmq.source_marks import SourceCoordinate
 from services.executor.runtime.rocketmq.tail import Sent
 from services.executor.runtime.source.gone_back import next_count
 from services.executor.runtime.source.pieces import Piece, Progress, ReadBatch
@@ -56,7 +56,7 @@ def look(topic: Topic, stored: dict[str, Stored], generation: int, revision: int
     sent = Sent(lambda key: passed.get(key, (0, ())))
     for queue, start in search.starts.items():
         for partition, number in topic.queues[queue][start:]:
-            sent.add(Place(partition, 1, 0, (number,)), [(number,)])
+            sent.add(SourceCoordinate(partition, 1, 0, (number,)), [(number,)])
     found = Found(
         {
             queue: {key: place for key, place in marks.items() if place > passed.get(key, (-1, ()))}
@@ -253,11 +253,11 @@ def test_a_missing_record_that_no_queue_of_its_new_topic_can_take_in_order_is_re
 def test_of_what_was_sent_only_what_is_behind_the_position_and_not_of_before_a_move_by_hand_counts() -> None:
     sent = Sent(lambda _key: (1, (2,)))
     for incarnation, number in ((0, 5), (1, 1), (1, 3), (1, 4), (0, 6)):
-        sent.add(Place("p", 1, incarnation, (number,)), [(number,)])
+        sent.add(SourceCoordinate("p", 1, incarnation, (number,)), [(number,)])
     assert sent.offsets == {"p": (1, {(3,), (4,)})}
     # A higher one than is stored: the store has gone back. Behind its position all that was sent is there.
-    sent.add(Place("p", 2, 7, (1,)), [(1,)])
-    sent.add(Place("p", 2, 7, (9,)), [(9,)])
+    sent.add(SourceCoordinate("p", 2, 7, (1,)), [(1,)])
+    sent.add(SourceCoordinate("p", 2, 7, (9,)), [(9,)])
     assert sent.offsets == {"p": (7, {(3,), (4,), (9,)})}
 
 

@@ -20,7 +20,7 @@ from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.sink.decode.decoders import decoder
-from services.executor.runtime.sink.decode.part import Part, Wanted
+from services.executor.runtime.sink.decode.part import DecodeSettings, Part
 from services.executor.runtime.sink.spark.batches import columns_of, spark_array
 
 QUEUE = MessageQueue("t", "b", 3)
@@ -58,7 +58,7 @@ def decode(
     *,
     tolerant: bool = True,
     value: Converter | None = None,
-    wanted: Wanted = Wanted(headers=True),  # noqa: B008
+    wanted: DecodeSettings = DecodeSettings(headers=True),  # noqa: B008
 ) -> list[Part]:
     policy = ErrorPolicy(tolerant=tolerant, dead_letter_topic="", properties=True, log=False, log_values=False)
     text = converter("string", {}, is_key=False)
@@ -93,7 +93,7 @@ def test_a_range_of_doubles_alone_still_moves_the_position() -> None:
 def test_a_range_of_which_nothing_goes_on_has_empty_columns_where_the_engine_wants_columns(
     body: bytes, kept: list[int] | None
 ) -> None:
-    (part,) = decode(pulled([body]), kept, tolerant=False, value=_first_byte(), wanted=Wanted(headers=True, array=to_array))
+    (part,) = decode(pulled([body]), kept, tolerant=False, value=_first_byte(), wanted=DecodeSettings(headers=True, array=to_array))
     assert columns_of(part, ("value", "key", "topic", "queue", "offset", "timestamp", "headers")).num_rows == 0
 
 
@@ -175,12 +175,12 @@ def test_a_message_is_known_by_the_id_that_its_producer_gave_it_or_else_by_its_p
 
 
 def test_without_keys_or_times_there_are_no_such_columns() -> None:
-    (part,) = decode(pulled([b"a"]), wanted=Wanted(timestamps=False))
+    (part,) = decode(pulled([b"a"]), wanted=DecodeSettings(timestamps=False))
     assert (part.records.keys, part.records.timestamps_ms, part.records.headers) == (None, None, None)
 
 
 def test_an_engine_that_wants_arrays_gets_one_for_each_part() -> None:
-    parts = decode(pulled([b"a", b"b1", b"x", b"c"]), value=_first_byte(), wanted=Wanted(array=to_array))
+    parts = decode(pulled([b"a", b"b1", b"x", b"c"]), value=_first_byte(), wanted=DecodeSettings(array=to_array))
     assert [part.array.to_pylist() for part in parts] == [["a"], [b"b1"], ["c"]]
 
 
@@ -191,7 +191,7 @@ def _first_byte() -> Converter:
 
 
 ROWS = parse_columns("id:int64, name")
-AS_ROWS = Wanted(array=partial(spark_array, ROWS), rows_as=ROWS)
+AS_ROWS = DecodeSettings(array=partial(spark_array, ROWS), rows_as=ROWS)
 JSON = converter("json", {"schemas.enable": "false"}, is_key=False)
 
 

@@ -16,7 +16,7 @@ from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.sink.decode.decoders import decoder
-from services.executor.runtime.sink.decode.part import Part, Wanted
+from services.executor.runtime.sink.decode.part import DecodeSettings, Part
 
 QUEUE = MessageQueue("t", "b", 0)
 CANAL, TEXT = converter("canal", {}, is_key=False), converter("string", {}, is_key=True)
@@ -37,9 +37,9 @@ def pulled(*bodies: bytes) -> DecodedBatch:
     return DecodedBatch(QUEUE, list(bodies), offsets, [b""] * len(bodies), [1_000] * len(bodies), [source], len(bodies))
 
 
-def read(*bodies: bytes, tolerant: bool = True, chain: Chain | None = None, wanted: Wanted | None = None) -> list[Part]:
+def read(*bodies: bytes, tolerant: bool = True, chain: Chain | None = None, wanted: DecodeSettings | None = None) -> list[Part]:
     policy = ErrorPolicy(tolerant=tolerant, dead_letter_topic="", properties=True, log=False, log_values=False)
-    reader = decoder(TEXT, CANAL, policy, wanted or Wanted(), chain or Chain([]))
+    reader = decoder(TEXT, CANAL, policy, wanted or DecodeSettings(), chain or Chain([]))
     parts = reader.decode(pulled(*bodies), None, 100, {}, 1.0, {})
     assert [part.start for part in parts] == [100, *(part.until for part in parts[:-1])]
     return parts
@@ -95,7 +95,7 @@ def test_a_bad_record_before_a_good_one_of_its_message_goes_with_it_into_the_nex
 def test_tables_of_arrow_are_made_of_good_records() -> None:
     from rocketconnect_sdk.arrow import to_array
 
-    (part,) = read(message(1, "x", 3), wanted=Wanted(array=to_array))
+    (part,) = read(message(1, "x", 3), wanted=DecodeSettings(array=to_array))
     assert [row["after"]["id"] for row in part.array.to_pylist()] == [1, 3]
 
 
@@ -128,6 +128,6 @@ def test_what_properties_say_is_given_to_a_converter_that_wants_it() -> None:
     source = Source(bytes(100), [0])
     batch = DecodedBatch(QUEUE, [b"7"], [100], [raw], [1_000], [source], 1)
     policy = ErrorPolicy(tolerant=False, dead_letter_topic="", properties=True, log=False, log_values=False)
-    reader = decoder(TEXT, converter("cloudevents", {}, is_key=False), policy, Wanted(), Chain([]))
+    reader = decoder(TEXT, converter("cloudevents", {}, is_key=False), policy, DecodeSettings(), Chain([]))
     (part,) = reader.decode(batch, None, 100, {}, 1.0, {})
     assert part.records.values == [{**event, "subject": "a", "data": 7}]

@@ -22,7 +22,7 @@ from rocketconnect_sdk.sink import QueuePosition, Sink, SinkCommit
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.processes.sql import SLICE
 from services.executor.runtime.errors.failure import Failure
-from services.executor.runtime.sink.decode.part import BadRecord, Part, Wanted
+from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part
 from services.executor.runtime.sink.engines import Ready
 from services.executor.runtime.sink.query import engine as engine_module
 from services.executor.runtime.sink.query.engine import QueryEngine
@@ -70,7 +70,7 @@ class Sinking:
     """An engine whose target has rows and positions in one transaction."""
 
     gather_seconds = 0.0
-    wanted = Wanted()
+    wanted = DecodeSettings()
 
     def __init__(self) -> None:
         self.rows: list[Any] = []

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from connectors.doris.client import Client, State
+from connectors.doris.endpoint import Endpoint, Login, literal, quoted
 from connectors.doris.faults import refused
-from connectors.doris.place import Login, Place, literal, quoted
 from connectors.doris.sink import DorisSink
 from connectors.doris.tables import model_of
 from rocketconnect_sdk.errors import PermanentError, Problem, SystemAway
@@ -78,7 +78,7 @@ def test_a_password_goes_with_every_request_and_into_no_message(
     known = Config({**{key: config[key] for key in config}, "password": "the-secret"}, config.raw)
     with caplog.at_level(logging.DEBUG, logger="doris"):
         assert list(DorisSink().check(known)) == []
-        client = Client(Place(options["url"], 0, "shop"), Login(USER, "the-secret"))
+        client = Client(Endpoint(options["url"], 0, "shop"), Login(USER, "the-secret"))
         doris.run("CREATE TABLE IF NOT EXISTS `shop`.`t` (`id` INT NULL) DUPLICATE KEY (`id`) DISTRIBUTED BY RANDOM BUCKETS AUTO")
         number = client.load("t", b'{"id": 1}', "label-1", ["id"], deletes=False)
         client.commit("shop", number)
@@ -120,7 +120,7 @@ def test_a_load_that_failed_is_not_left_lying_there(doris: Doris, options: dict[
 
 def test_a_label_that_somebody_has_used_is_another_ones_load(doris: Doris, options: dict[str, str]) -> None:
     opened(options).start().write(1)
-    client = Client(Place(options["url"], 0, "shop"), Login(USER, ""))
+    client = Client(Endpoint(options["url"], 0, "shop"), Login(USER, ""))
     client.load("rows", b'{"queue": 1, "offset": 1}', "label-1", ["queue", "offset"], deletes=False)
     with pytest.raises(SystemAway, match=r"Label Already Exists: .*has already been used, relate to txn"):
         client.load("rows", b'{"queue": 1, "offset": 1}', "label-1", ["queue", "offset"], deletes=False)

@@ -19,7 +19,7 @@ _PORTS = {"postgres": 5432, "mysql": 3306, "oceanbase": 2881, "sqlite": 0}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """A database.
 
     Attributes:
@@ -48,7 +48,7 @@ class Place:
         return self.database if self.kind == "sqlite" else f"{self.host}:{self.port}/{self.database}"
 
 
-def parse_url(url: str, *, writes: bool = False) -> Place:
+def parse_url(url: str, *, writes: bool = False) -> Endpoint:
     """The place that a URL names, in SQLAlchemy's form or that of JDBC.
 
     Raises:
@@ -74,7 +74,7 @@ def parse_url(url: str, *, writes: bool = False) -> Place:
     if kind != "sqlite" and not parts.hostname:
         msg = "names no host"
         raise ValueError(msg)
-    return Place(kind, parts.hostname or "", parts.port or _PORTS[kind], database, writes)
+    return Endpoint(kind, parts.hostname or "", parts.port or _PORTS[kind], database, writes)
 
 
 def place_of(url: str) -> str:

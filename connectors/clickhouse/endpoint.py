@@ -6,7 +6,7 @@ Version = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """A database of a server.
 
     Attributes:

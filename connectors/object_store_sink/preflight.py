@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from connectors.object_store_sink.bucket import IGNORES, IGNORES_FIX, ignores_conditions
 from connectors.object_store_sink.store import HIDDEN
+from connectors.objects.location import Location
 from connectors.objects.logins import Login
 from connectors.objects.look import quick, reach_problems
-from connectors.objects.place import Place
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 
 
-def bucket_problems(place: Place, login: Login) -> Iterator[Problem]:
+def bucket_problems(place: Location, login: Login) -> Iterator[Problem]:
     """Asks the store, with short time limits. Nothing is changed."""
     remote = quick(place, login)
     if found := list(reach_problems(place, login, remote, HIDDEN)):

@@ -6,8 +6,8 @@ import obstore
 from obstore.exceptions import BaseError
 
 from connectors.objects.faults import Fault, fault_of, fix_of
+from connectors.objects.location import Location
 from connectors.objects.logins import Login, S3Login
-from connectors.objects.place import Place
 from connectors.objects.remote import Remote, connect
 from rocketconnect_sdk.errors import Problem
 
@@ -15,12 +15,12 @@ SECONDS = 3
 """Of a request, for people who wait."""
 
 
-def quick(place: Place, login: Login) -> Remote:
+def quick(place: Location, login: Login) -> Remote:
     """The objects below a prefix, with time limits for people who wait."""
     return connect(place, login, seconds=SECONDS, retries=1)
 
 
-def reach_problems(place: Place, login: Login, remote: Remote, below: str) -> Iterator[Problem]:
+def reach_problems(place: Location, login: Login, remote: Remote, below: str) -> Iterator[Problem]:
     """Lists something. A store that does not answer now may do so later, which is a warning.
 
     Args:
@@ -42,7 +42,7 @@ def reach_problems(place: Place, login: Login, remote: Remote, below: str) -> It
     yield Problem(key, value, reason, f"{fix}.", is_warning=fault in (Fault.AWAY, Fault.BUSY))
 
 
-def _option(fault: Fault, place: Place, login: Login) -> tuple[str, str]:
+def _option(fault: Fault, place: Location, login: Login) -> tuple[str, str]:
     """The option that an error is about, and its value."""
     if fault in (Fault.NO_BUCKET, Fault.NO_CONTAINER):
         return "url", str(place)

@@ -7,8 +7,8 @@ import pytest
 
 from connectors.object_store_sink import ObjectStoreSink
 from connectors.objects.faults import Fault, fault_of, understood
+from connectors.objects.location import parse_url
 from connectors.objects.options import login_of
-from connectors.objects.place import parse_url
 from rocketconnect_sdk.configuration.connector_options import check_connector
 from rocketconnect_sdk.errors import ConfigError, PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, parse, read

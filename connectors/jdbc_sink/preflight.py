@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from connectors.databases.tls import FIX
-from connectors.jdbc import Dialect, Fault, Place, Table, dialect_of
+from connectors.jdbc import Dialect, Endpoint, Fault, Table, dialect_of
 from connectors.jdbc.dialect import Connection
 from connectors.jdbc.options import database_of
 from connectors.jdbc_sink.shape import name_problem
@@ -64,7 +64,7 @@ def database_problems(config: Config, held: Held) -> Iterator[Problem]:
         yield from _refusals(config, place, fault, said.replace(password, "***") if password else said)
 
 
-def _file_problems(place: Place) -> Iterator[Problem]:
+def _file_problems(place: Endpoint) -> Iterator[Problem]:
     """Of a database that is not there yet: it is made."""
     folder = Path(place.database).parent
     if not os.access(folder, os.W_OK):
@@ -72,7 +72,7 @@ def _file_problems(place: Place) -> Iterator[Problem]:
         yield Problem("connection.url", place.database, "is in a directory that is not there or cannot be written", fix)
 
 
-def _refusals(config: Config, place: Place, fault: Fault, said: str) -> Iterator[Problem]:
+def _refusals(config: Config, place: Endpoint, fault: Fault, said: str) -> Iterator[Problem]:
     if fault is Fault.UNTRUSTED:
         yield Problem("ssl.mode", config["ssl.mode"], f"lets nobody connect to {place}: {said}", f"{FIX}.")
     elif fault is Fault.DENIED:
@@ -88,7 +88,7 @@ def _refusals(config: Config, place: Place, fault: Fault, said: str) -> Iterator
         yield Problem("connection.url", str(place), f"does not do what the sink asks: {said}", "Correct what it names.")
 
 
-def _problems(config: Config, place: Place, dialect: Dialect, connection: Connection, held: Held) -> Iterator[Problem]:
+def _problems(config: Config, place: Endpoint, dialect: Dialect, connection: Connection, held: Held) -> Iterator[Problem]:
     if dialect.is_read_only(connection):
         fix = "Name the server that takes writes: the primary, not a replica."
         yield Problem("connection.url", str(place), "is read-only", fix)

@@ -28,7 +28,7 @@ _MOST = 512
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Location:
     """A prefix of a bucket, or a folder.
 
     Attributes:
@@ -65,7 +65,7 @@ class Place:
         return f"{self} at {server.rstrip('/')}" if server else str(self)
 
 
-def parse_url(url: str) -> Place:
+def parse_url(url: str) -> Location:
     """The place that a URL names.
 
     Raises:
@@ -82,7 +82,7 @@ def parse_url(url: str) -> Place:
         if parts.netloc or not path.strip("/") or not all(map(str.isprintable, path)):
             msg = "names no folder by its absolute path, as file:///data/orders does"
             raise ValueError(msg)
-        return Place(FOLDER, "", os.path.normpath(path))
+        return Location(FOLDER, "", os.path.normpath(path))
     if parts.scheme == AZURE and not _CONTAINER.fullmatch(parts.netloc):
         msg = "names no container: 3 to 63 lower-case letters, digits and single hyphens between them"
         raise ValueError(msg)
@@ -99,7 +99,7 @@ def parse_url(url: str) -> Place:
     ):
         msg = f"has a prefix that no key begins with: names between single slashes, {_MOST} bytes at most"
         raise ValueError(msg)
-    return Place(parts.scheme, parts.netloc, prefix)
+    return Location(parts.scheme, parts.netloc, prefix)
 
 
 def _check_hdfs(server: str, path: str) -> None:

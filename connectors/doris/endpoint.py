@@ -8,7 +8,7 @@ from rocketconnect_sdk.http.login import Tls
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Endpoint:
     """A database of a cluster.
 
     Attributes:

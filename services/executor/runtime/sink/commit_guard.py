@@ -8,11 +8,11 @@ from services.executor.runtime.errors.policy import RecordFailed
 from services.executor.runtime.positions.client import Fenced
 from services.executor.runtime.sink.dead_letters import SinkDeadLetters
 from services.executor.runtime.sink.decode.part import BadRecord
-from services.executor.runtime.sink.refusals import Refused
+from services.executor.runtime.sink.refusals import RejectedRecords
 from services.executor.runtime.task_runtime import TaskRuntime
 
 
-class Gate:
+class CommitGuard:
     """Of one batch: bad records are out of the way, and the target is still this task's.
 
     Write in its context (`with gate:`): the lease knows of the change from the call to the end of the block. May be used again
@@ -56,7 +56,7 @@ class Gate:
         """See engines.Ready.
 
         Raises:
-            Refused: errors.tolerance is none.
+            RejectedRecords: errors.tolerance is none.
             Fenced, SystemAway: the target is not this task's, or not known to be.
             Stopped, GaveUp: while dead letters were sent.
         """
@@ -64,7 +64,7 @@ class Gate:
             try:
                 self._runtime.policy.check(record.failure, self._place(record), self._skipping(record))
             except RecordFailed as error:
-                raise Refused(str(error), refused) from None
+                raise RejectedRecords(str(error), refused) from None
         # Invariant 5: the dead letter comes first. With the batch the target stores a position behind the record.
         self._leave_out([*self._bad, *refused])
         # Invariant 3: nothing becomes visible without a lease.

@@ -17,7 +17,7 @@ _HOW = "write sqlite:///FILE or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoreEndpoint:
     """One file or database, with the services whose tables are in it.
 
     Attributes:
@@ -39,7 +39,7 @@ class Place:
         return str(self.file or urls.parsed(self.url).render_as_string(hide_password=True))
 
 
-def places(data: Path, store_url: str, own: Sequence[str], services: Sequence[str]) -> list[Place]:
+def places(data: Path, store_url: str, own: Sequence[str], services: Sequence[str]) -> list[StoreEndpoint]:
     """Return where the stores of these services are.
 
     Args:
@@ -67,7 +67,7 @@ def places(data: Path, store_url: str, own: Sequence[str], services: Sequence[st
             problems.append(f"the store of {service}: {error}")
     if problems:
         raise ApiError(Exit.WRONG, {"detail": "; ".join(dict.fromkeys(problems))})
-    return [Place(url, tuple(held)) for url, held in by_url.items()]
+    return [StoreEndpoint(url, tuple(held)) for url, held in by_url.items()]
 
 
 def chosen(only: Sequence[str], known: Mapping[str, object] | Sequence[str], where: str) -> tuple[str, ...]:
