@@ -23,8 +23,10 @@ from tests.chaos.disk import Disk, private_mounts
 from tests.chaos.faults import FLEET, UP, Make, on_disk, on_store_of_broker, on_topics, over_database, over_network
 from tests.chaos.ledger import Ledger, Round, table, time_to_recover
 from tests.chaos.load import Load, pipelines
+from tests.chaos.machines import on_clocks, on_machines
 from tests.chaos.network import Network
 from tests.chaos.rounds import Arena
+from tests.chaos.stores import on_stores
 
 _DISK_MEGABYTES = 1500
 _TEMPORARY = Path(tempfile.gettempdir())
@@ -182,9 +184,9 @@ def _deploy(plan: Plan, running: ExitStack, folder: Path) -> tuple[Fleet | Insta
     store = _disk(running, folder / "rocketmq")
     fleet = Fleet(folder, replicas=plan.replicas, executors=plan.executors, spark=plan.has_spark, network=network)
     running.callback(fleet.close)
-    choices = FLEET | over_database(fleet.database) | on_store_of_broker(store)
+    choices = FLEET | over_database(fleet.database) | on_stores(fleet) | on_clocks() | on_store_of_broker(store)
     if network is not None and fleet.hosts is not None:
-        choices |= over_network(network, fleet.hosts)
+        choices |= over_network(network, fleet.hosts) | on_machines(network)
     return fleet, choices
 
 

@@ -8,7 +8,9 @@ from rocketconnect_cli.api import Api
 from tests.chaos.deployments.fleet import Fleet
 from tests.chaos.faults import FLEET
 from tests.chaos.load import Load, pipelines
+from tests.chaos.machines import on_clocks
 from tests.chaos.rounds import Arena
+from tests.chaos.stores import on_stores
 
 pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.postgres]
 SEED = 20
@@ -23,7 +25,7 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
         with Api(fleet.rest) as api:
             load = Load(folder, folder, pipelines(folder, ("native",)), 600)
             load.start(api)
-            made = Arena(fleet, load, api, FLEET)
+            made = Arena(fleet, load, api, FLEET | on_stores(fleet) | on_clocks())
             made.warm_up()
             yield made
             load.pause()
@@ -44,6 +46,9 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
                 ("cluster", "kill"),
                 ("broker", "kill"),
                 ("source.in-send", "failpoint"),
+                ("postgres", "read-only"),
+                ("stores", "restored"),
+                ("executor", "clock"),
             ]
         ),
     ],

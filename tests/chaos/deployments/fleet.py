@@ -41,6 +41,11 @@ class Fleet:
         executors: How many.
         spark: Keep a Spark driver warm in each executor.
         network: Each executor is on a host of its own there, and reaches the services at SERVICES and RocketMQ at BROKERS.
+
+    Attributes:
+        postgres: The database of the stores.
+        store_url: Of the stores.
+        database: What stands between them and the services.
     """
 
     form = "fleet"
@@ -60,15 +65,16 @@ class Fleet:
         self._rocketmq = EmbeddedRocketMQ(folder / "rocketmq", broker_settings=reached)
         self._rocketmq.prepare()
         free_ports.promise(*self._rocketmq.ports)
-        self._postgres = Postgres(max_connections="200")
-        self.database = Proxy({("127.0.0.1", port := free_ports.choose()): ("127.0.0.1", self._postgres.port)})
-        self._database_url = self._postgres.url(port)
+        self.postgres = Postgres(max_connections="200")
+        self.store_url = self.postgres.url()
+        self.database = Proxy({("127.0.0.1", port := free_ports.choose()): ("127.0.0.1", self.postgres.port)})
+        self._database_url = self.postgres.url(port)
         self._executors = executors
         self._held: dict[str, float] = {}
         self.deaths: list[str] = []
         environment = {**os.environ, **self._rocketmq.environment}
         self.processes = {
-            POSTGRES: self._process(POSTGRES, self._postgres.command, dict(os.environ)),
+            POSTGRES: self._process(POSTGRES, self.postgres.command, dict(os.environ)),
             NAME_SERVER: self._process(NAME_SERVER, self._rocketmq.name_server_command, environment),
             BROKER: self._process(BROKER, self._rocketmq.broker_command, environment),
         }
@@ -90,7 +96,7 @@ class Fleet:
             NotReady
         """
         self.processes[POSTGRES].start()
-        self._wait("PostgreSQL", self._postgres.is_ready)
+        self._wait("PostgreSQL", self.postgres.is_ready)
         for name in (NAME_SERVER, BROKER):
             self.processes[name].start()
         self._wait("RocketMQ", self._broker_is_known)
@@ -104,7 +110,7 @@ class Fleet:
         for process in reversed(self.processes.values()):
             process.kill()
         self._rocketmq.kill()
-        self._postgres.remove()
+        self.postgres.remove()
 
     def hold(self, name: str, seconds: float) -> None:
         """A process that dies is not started again before that time has passed."""
@@ -152,7 +158,12 @@ class Fleet:
             for number, port in enumerate(stores.get(service.kind, [service.port]), 1):
                 name = f"{service.name}-{number}" if replicas > 1 and service.kind in stores else service.name
                 services.append(
-                    replace(service, name=name, port=port, environment={**environment, "ROCKETCONNECT_PORT": str(port)})
+                    replace(
+                        service,
+                        name=name,
+                        port=port,
+                        environment={**environment, "ROCKETCONNECT_PORT": str(port), **self._clock(name)},
+                    )
                 )
         return services
 
@@ -210,6 +221,11 @@ class Fleet:
 
     def _answers(self) -> bool:
         return answers(self.rest, self._executors)
+
+
+def clock_of(failpoints: Path, name: str) -> Path:
+    """The file that says by how much the clock of a process is wrong; none: it is right."""
+    return failpoints / f"clock-{name}"
 
 
 def _port(address: str) -> int:

@@ -3,11 +3,15 @@
 The product knows nothing of it. A failpoint is a function of the product at whose begin, end or middle a process can be killed or
 stopped; the function is wrapped when its module is imported. It is armed by a file FAILPOINTS/NAME that holds the number of a
 signal: the first process that comes by renames it to NAME.PID and sends the signal to itself.
+
+A clock is wrong by the seconds that the file CHAOS_CLOCK holds, while it is there: that of `time`, by which the product goes, and
+neither that of `datetime` nor Java's.
 """
 
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -97,5 +101,34 @@ class _Finder(MetaPathFinder):
         return spec
 
 
+class _Clock:
+    """Time by a clock that can be wrong; what the file holds is looked at ten times a second."""
+
+    def __init__(self, file: str) -> None:
+        self._file = Path(file)
+        self._due = 0.0
+        self._wrong = 0
+        self._time, self._time_ns = time.time, time.time_ns
+
+    def wrong(self) -> int:
+        """By so many seconds."""
+        if time.monotonic() >= self._due:
+            try:
+                self._wrong = int(self._file.read_text())
+            except FileNotFoundError:
+                self._wrong = 0
+            self._due = time.monotonic() + 0.1
+        return self._wrong
+
+    def time(self) -> float:
+        return self._time() + self.wrong()
+
+    def time_ns(self) -> int:
+        return self._time_ns() + self.wrong() * 1_000_000_000
+
+
 if "CHAOS_FAILPOINTS" in os.environ:
     sys.meta_path.insert(0, _Finder())
+if "CHAOS_CLOCK" in os.environ:
+    _clock = _Clock(os.environ["CHAOS_CLOCK"])
+    time.time, time.time_ns = _clock.time, _clock.time_ns
