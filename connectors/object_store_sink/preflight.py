@@ -6,7 +6,7 @@ from connectors.object_store_sink.bucket import IGNORES, IGNORES_FIX, ignores_co
 from connectors.object_store_sink.store import HIDDEN
 from connectors.objects.location import Location
 from connectors.objects.logins import Login
-from connectors.objects.look import quick, reach_problems
+from connectors.objects.preflight import quick, reach_problems
 from rocketconnect_sdk.errors import PermanentError, Problem, RetriableError, SystemAway
 
 

@@ -157,14 +157,8 @@ class Fleet:
                 environment |= self._far(service.name, stores)
             for number, port in enumerate(stores.get(service.kind, [service.port]), 1):
                 name = f"{service.name}-{number}" if replicas > 1 and service.kind in stores else service.name
-                services.append(
-                    replace(
-                        service,
-                        name=name,
-                        port=port,
-                        environment={**environment, "ROCKETCONNECT_PORT": str(port), **self._clock(name)},
-                    )
-                )
+                told = {"ROCKETCONNECT_PORT": str(port), "CHAOS_CLOCK": str(clock_of(self.failpoints, name))}
+                services.append(replace(service, name=name, port=port, environment={**environment, **told}))
         return services
 
     def _on_its_host(self, service: topology.Service) -> list[str]:
