@@ -173,10 +173,10 @@ class SinkSuite:
         """The process is killed before each call that changes something, and in the middle of each write; then another goes on."""
         self.killed_at_steps(case)
 
-    def killed_at_steps(self, case: SinkCase, every: int = 1) -> None:
+    def killed_at_steps(self, case: SinkCase, every: int = 1, begin: int = 1) -> None:
         """Kills a writer at every so many steps of a batch, and has another one go on; AssertionError says what is not there."""
         until = 0
-        for step in range(1, _STEPS, every):
+        for step in range(begin, _STEPS, every):
             until += 20
             epoch = 2 * step
             killed = run_and_kill(lambda until=until, epoch=epoch: _run(case, epoch, until), step, case.calls)  # type: ignore[misc]

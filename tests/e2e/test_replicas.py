@@ -21,7 +21,7 @@ REPLICAS = [f"{kind}-{number}" for kind in STORES for number in (1, 2)]
 EXECUTORS = ["executor-1", "executor-2"]
 STOPPED_SECONDS = 3.5
 """Longer than the lease of a leader, shorter than that of a worker."""
-LIMIT_SECONDS = 120
+LIMIT_SECONDS = 300
 """Against hangs."""
 
 
