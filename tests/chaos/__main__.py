@@ -20,13 +20,13 @@ from rocketconnect_cli.api import Api
 from tests.chaos.deployments.fleet import BROKERS, SERVICES, Fleet
 from tests.chaos.deployments.instance import Instance
 from tests.chaos.disk import Disk, private_mounts
-from tests.chaos.faults import FLEET, UP, Make, on_disk, on_store_of_broker, on_topics, over_database, over_network
+from tests.chaos.faults.common import FLEET, UP, Make, on_disk, on_store_of_broker, on_topics, over_database, over_network
+from tests.chaos.faults.machines import on_clocks, on_machines
+from tests.chaos.faults.stores import on_stores
 from tests.chaos.ledger import Ledger, Round, table, time_to_recover
 from tests.chaos.load import Load, pipelines
-from tests.chaos.machines import on_clocks, on_machines
 from tests.chaos.network import Network
 from tests.chaos.rounds import Arena
-from tests.chaos.stores import on_stores
 
 _DISK_MEGABYTES = 1500
 _TEMPORARY = Path(tempfile.gettempdir())

@@ -9,7 +9,7 @@ from typing import Any
 
 from rocketconnect_cli.api import Api, ApiError
 from rocketconnect_cli.states import state_name
-from tests.chaos.faults import GROW, Deployment, Fault, Make, NoVictim
+from tests.chaos.faults.common import GROW, Deployment, Fault, Make, NoVictim
 from tests.chaos.ledger import Hit, Round
 from tests.chaos.load import Load
 

@@ -6,11 +6,11 @@ import pytest
 
 from rocketconnect_cli.api import Api
 from tests.chaos.deployments.fleet import Fleet
-from tests.chaos.faults import FLEET
+from tests.chaos.faults.common import FLEET
+from tests.chaos.faults.machines import on_clocks
+from tests.chaos.faults.stores import on_stores
 from tests.chaos.load import Load, pipelines
-from tests.chaos.machines import on_clocks
 from tests.chaos.rounds import Arena
-from tests.chaos.stores import on_stores
 
 pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.postgres]
 SEED = 20

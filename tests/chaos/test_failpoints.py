@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.faults import FLEET
+from tests.chaos.faults.common import FLEET
 
 INJECTED = Path(__file__).with_name("injected")
 CODE = """

@@ -14,7 +14,7 @@ import psycopg
 from rocketconnect_cli.instance.topology import STORES
 from tests.chaos.deployments import processes
 from tests.chaos.deployments.fleet import Fleet
-from tests.chaos.faults import Deployment, Fault, Make
+from tests.chaos.faults.common import Deployment, Fault, Make
 from tests.ended import ended
 from tests.servers.postgres import Postgres
 

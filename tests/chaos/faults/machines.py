@@ -7,7 +7,7 @@ from signal import SIGKILL
 
 from tests.chaos.deployments import processes
 from tests.chaos.deployments.fleet import BROKERS, SERVICES, clock_of
-from tests.chaos.faults import LEASE_SECONDS, Deployment, Fault, Make, NoVictim
+from tests.chaos.faults.common import LEASE_SECONDS, Deployment, Fault, Make, NoVictim
 from tests.chaos.network import Network
 
 HOUR = 3600
