@@ -20,6 +20,7 @@ from bench.workloads import (
     systems,
     ways,
 )
+from bench.workloads.rocketmq import clients
 from bench.workloads.services import assignment, commits, control, failover, idle, rest, start, traced
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -44,6 +45,7 @@ WORKLOADS: Mapping[str, Workload] = {
     "database-sink": database_sink.WORKLOAD,
     "lakes": lakes.WORKLOAD,
     "commits": commits.WORKLOAD,
+    "clients": clients.WORKLOAD,
     "converters": converters.WORKLOAD,
     "systems": systems.WORKLOAD,
     "idle": idle.WORKLOAD,

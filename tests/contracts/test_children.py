@@ -15,6 +15,7 @@ PRODUCT = (
     "rocketconnect_cli",
     "rocketconnect_kit",
     "rocketconnect_sdk",
+    "rocketmq_native",
     "rocketmq_remoting",
     "services",
 )

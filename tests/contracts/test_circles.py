@@ -11,6 +11,7 @@ _OURS = (
     "rocketconnect_sdk",
     "rocketconnect_kit",
     "rocketconnect_cli",
+    "rocketmq_native",
     "rocketmq_remoting",
     "bench",
     "demo",

@@ -13,6 +13,7 @@ _OURS = (
     "rocketconnect_sdk",
     "rocketconnect_kit",
     "rocketconnect_cli",
+    "rocketmq_native",
     "rocketmq_remoting",
 )
 

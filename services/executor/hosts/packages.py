@@ -23,6 +23,7 @@ _NOT_THEIRS = sys.stdlib_module_names | {
     "rocketconnect_cli",
     "rocketconnect_kit",
     "rocketconnect_sdk",
+    "rocketmq_native",
     "rocketmq_remoting",
     "services",
 }

@@ -1,0 +1,1 @@
+"""Clients of RocketMQ by themselves, without connectors."""
