@@ -8,6 +8,7 @@ import pytest
 
 from rocketconnect_cli.instance.topology import SPARK_WARM
 from tests.queue_pipelines.pipeline import Pipeline
+from tests.queue_pipelines.pipelines.kafka import KafkaToKafka
 from tests.queue_pipelines.pipelines.logs import LogsToOpenSearch
 from tests.queue_pipelines.pipelines.push import RedisToJava
 from tests.queue_pipelines.pipelines.webhooks import WebhooksToOpenSearch
@@ -19,6 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.slow]
 @pytest.mark.parametrize(
     "pipeline",
     [
+        pytest.param(KafkaToKafka, marks=pytest.mark.kafka),
         WebhooksToOpenSearch,
         LogsToOpenSearch,
         RedisToJava,
