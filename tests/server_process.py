@@ -83,6 +83,15 @@ class Server(ABC):
             self._process.kill()
             self._process.wait()
 
+    def restart(self) -> None:
+        """Kill it, and start it again with its data.
+
+        Raises:
+            ServerFailed: it does not start.
+        """
+        self.kill()
+        self.start()
+
     @contextmanager
     def running(self) -> Iterator[Self]:
         """Run it until the end of the block, and remove it with its data.

@@ -274,6 +274,7 @@ class _Executor:
             spark_profiles=settings.spark_profiles,
             spark_classes=settings.spark_classes,
             needs=self._plugins.needs,
+            engine=self._plugins.engine,
             room=Room(
                 settings.max_tasks,
                 settings.max_spark_drivers,

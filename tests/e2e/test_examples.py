@@ -37,6 +37,8 @@ SERVERS = {
     "hive-to-jsonlines",
     "http-to-jsonlines",
     "kafka-to-jsonlines",
+    "kafka-to-kafka",
+    "logs-to-elasticsearch",
     "mariadb-to-delta",
     "mongodb-to-jsonlines",
     "postgres-to-mariadb",
@@ -137,7 +139,7 @@ def test_the_example_with_clickhouse_works_as_it_is_written(instance: Any, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["csv-to-elasticsearch", "elasticsearch-to-jsonlines"])
+@pytest.mark.parametrize("name", ["csv-to-elasticsearch", "elasticsearch-to-jsonlines", "logs-to-elasticsearch"])
 def test_the_example_with_a_search_engine_works_as_it_is_written(instance: Any, tmp_path: Path, name: str) -> None:
     with OpenSearch().running() as server:
         ports = {"9200": str(server.port)}
@@ -167,10 +169,11 @@ def test_the_example_with_a_service_of_the_web_works_as_it_is_written(instance: 
 
 @pytest.mark.slow
 @pytest.mark.kafka
-def test_the_example_with_kafka_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["kafka-to-jsonlines", "kafka-to-kafka"])
+def test_the_example_with_kafka_works_as_it_is_written(instance: Any, tmp_path: Path, name: str) -> None:
     with Kafka().running() as server:
         ports = {"9092": str(server.port)}
-        shown = written("kafka-to-jsonlines")
+        shown = written(name)
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 

@@ -31,21 +31,28 @@ PLAIN = Profile()
 NATIVE = None
 """The profile of a host without Spark."""
 
+SPARK = "spark"
+"""The engine that has drivers."""
 
-def profile_of(assigned: Assigned, profiles: str, needs: Callable[[str], SparkNeeds]) -> Profile | None:
+
+def profile_of(
+    assigned: Assigned, profiles: str, needs: Callable[[str], SparkNeeds], engine: Callable[[str], str]
+) -> Profile | None:
     """Return the Spark profile that a task needs, or NATIVE.
 
-    Only sinks run on Spark. A sink that runs natively alone is told engine=native, or refused when its configuration is checked.
+    Only sinks run on Spark.
 
     Args:
         assigned: The task.
         profiles: The path of the file of Spark profiles; empty: there are none.
         needs: What a plugin of a name needs of Spark.
+        engine: What a plugin of a name runs on where the configuration does not say it.
     """
     config: Mapping[str, str] = assigned.config
-    if assigned.type != "SINK" or config.get("engine", "spark").strip() != "spark":
+    name = config.get(CLASS.key, "").strip()
+    if assigned.type != "SINK" or (config.get("engine", "").strip() or engine(name)) != SPARK:
         return NATIVE
-    needed = needs(config.get(CLASS.key, "").strip())
+    needed = needs(name)
     # A stored configuration may be older than what is allowed now: its task is refused when it is read in the host.
     settings = joined(needed.settings, spark_profiles.settings(config, profiles))
     return Profile(tuple(sorted(settings.items())), needed.title, needed.jars)

@@ -30,7 +30,7 @@ from services.executor.contract.messages import (
 from services.executor.contract.metrics import TaskMetrics
 from services.executor.contract.task import Kind, Outcome, State, TaskSpec
 from services.executor.hosts.fresh import FreshHosts
-from services.executor.hosts.placement import NATIVE, PLAIN, Profile, profile_name, profile_of
+from services.executor.hosts.placement import NATIVE, PLAIN, SPARK, Profile, profile_name, profile_of
 from services.executor.hosts.process import HostProcess
 from services.executor.hosts.room import UNLIMITED, Room
 from services.executor.runtime.task.control import ENDED
@@ -99,6 +99,7 @@ class HostPool:
         spark_classes: The folder with the archive of Spark's classes; empty: there is none.
         spark_profiles: The path of the file of Spark profiles; empty: there are none.
         needs: What a plugin of a name needs of Spark.
+        engine: What a plugin of a name runs on where the configuration does not say it.
         watcher: Hears of the runs.
         room: How much there may be at a time. A run that finds none waits, and begins when there is some.
     """
@@ -115,6 +116,7 @@ class HostPool:
         spark_classes: str = "",
         spark_profiles: str = "",
         needs: Callable[[str], SparkNeeds] = lambda _name: NOTHING,
+        engine: Callable[[str], str] = lambda _name: SPARK,
         room: Room = UNLIMITED,
     ) -> None:
         self._fresh = fresh
@@ -126,6 +128,7 @@ class HostPool:
         self._spark_classes = spark_classes
         self._spark_profiles = spark_profiles
         self._needs = needs
+        self._engine = engine
         self._room = room
         self._waiting: dict[int, Assigned] = {}
         self._warm_at = float("-inf")
@@ -138,7 +141,7 @@ class HostPool:
 
     def start(self, run: int, assigned: Assigned) -> None:
         """Start a run in a host that has room, or in a new one; or let it wait for room in this executor."""
-        profile = profile_of(assigned, self._spark_profiles, self._needs)
+        profile = profile_of(assigned, self._spark_profiles, self._needs, self._engine)
         loop = asyncio.get_running_loop()
         if never := self._room.never(profile):
             loop.call_soon(self._watcher.on_ended, run, Outcome(clean=True, failed=True, permanent=True, error=never))
@@ -247,7 +250,7 @@ class HostPool:
     def _begin_waiting(self) -> None:
         """Let those begin for whom there is room by now, in the order in which they came."""
         for run, assigned in list(self._waiting.items()):
-            profile = profile_of(assigned, self._spark_profiles, self._needs)
+            profile = profile_of(assigned, self._spark_profiles, self._needs, self._engine)
             if not (lack := self._lack(profile)):
                 del self._waiting[run]
                 self._begin(run, assigned, profile)

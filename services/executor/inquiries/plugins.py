@@ -1,7 +1,7 @@
 """Which plugins this worker offers: found in a fresh host process, told to the config service."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 
 import grpc
 from rocketconnect.config.v1 import config_service_pb2 as config
@@ -15,6 +15,7 @@ from services.executor import wire
 from services.executor.contract.answers import Plugin, PluginsFound
 from services.executor.contract.questions import FindPlugins
 from services.executor.hosts.fresh import FreshHosts, PluginCrashed, PluginLate
+from services.executor.hosts.placement import SPARK
 from services.executor.worker.membership import Identity
 
 REPORT_SECONDS = 30.0
@@ -41,7 +42,15 @@ class Plugins:
 
     def needs(self, name: str) -> SparkNeeds:
         """What a connector.class needs of Spark; nothing when there is none of that name, or it is an alias of none."""
-        return next((plugin.needs for plugin in self.found if name in (plugin.name, *plugin.aliases)), NOTHING)
+        return next((plugin.needs for plugin in self._named(name)), NOTHING)
+
+    def engine(self, name: str) -> str:
+        """What a connector.class runs on where the configuration does not say it; Spark when there is none of that name."""
+        defaults = (option.default for plugin in self._named(name) for option in plugin.options if option.key == "engine")
+        return next(defaults, SPARK)
+
+    def _named(self, name: str) -> Iterator[Plugin]:
+        return (plugin for plugin in self.found if name in (plugin.name, *plugin.aliases))
 
     async def reload(self) -> None:
         """Look again.

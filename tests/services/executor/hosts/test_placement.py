@@ -6,11 +6,13 @@ from services.executor.hosts.placement import NATIVE, PLAIN, Profile, profile_na
 
 DELTA = SparkNeeds("Delta 1", "/lists/delta-1.jars", {"spark.sql.extensions": "delta.Extension"})
 NEEDS = {"delta_sink": DELTA}
+ENGINES = {"kafka_sink": "native"}
 
 
 def profile(plugin: str, **config: str) -> Profile | None:
     options = {"connector.class": plugin, **{name.replace("_", "."): value for name, value in config.items()}}
-    return profile_of(Assigned(Key("uid", 0), "c", 1, 1, 1, "SINK", options), "", lambda name: NEEDS.get(name, NOTHING))
+    assigned = Assigned(Key("uid", 0), "c", 1, 1, 1, "SINK", options)
+    return profile_of(assigned, "", lambda name: NEEDS.get(name, NOTHING), lambda name: ENGINES.get(name, "spark"))
 
 
 def test_what_needs_the_same_shares_a_driver_and_what_needs_nothing_has_the_plain_one() -> None:
@@ -29,6 +31,12 @@ def test_what_people_want_of_spark_comes_beside_what_a_sink_needs() -> None:
 
 def test_a_task_that_does_not_run_on_spark_has_no_driver_whatever_its_plugin_needs() -> None:
     assert profile("delta_sink", engine="native") is NATIVE
+
+
+def test_a_sink_that_runs_without_spark_where_nothing_else_is_said_has_no_driver() -> None:
+    assert profile("kafka_sink") is NATIVE
+    assert profile("kafka_sink", engine=" ") is NATIVE
+    assert profile("kafka_sink", engine="spark") == PLAIN
 
 
 def test_lists_are_joined_and_of_other_settings_that_of_people_wins() -> None:

@@ -1,0 +1,34 @@
+"""Pipelines that begin or end with messages, events and logs, whole: an instance with two executors, and servers, of which all are
+killed one after the other while records are on their way.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from rocketconnect_cli.instance.topology import SPARK_WARM
+from tests.queue_pipelines.pipeline import Pipeline
+from tests.queue_pipelines.pipelines.kafka import KafkaToKafka
+from tests.queue_pipelines.pipelines.logs import LogsToOpenSearch
+from tests.queue_pipelines.pipelines.push import RedisToJava
+from tests.queue_pipelines.pipelines.webhooks import WebhooksToOpenSearch
+from tests.queue_pipelines.run import run
+
+pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.slow]
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        pytest.param(KafkaToKafka, marks=pytest.mark.kafka),
+        WebhooksToOpenSearch,
+        LogsToOpenSearch,
+        RedisToJava,
+    ],
+)
+def test_everything_that_was_promised_is_there_though_each_part_of_the_pipeline_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pipeline: type[Pipeline]
+) -> None:
+    # Of Spark there is what tasks have, and so that is what is killed.
+    monkeypatch.setenv(SPARK_WARM, "false")
+    run(pipeline(tmp_path), tmp_path, print)
