@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tests.databases.arena import Arena
+from tests.databases.copying import Copying
 from tests.databases.mariadb import PASSWORD_NAME, MariadbSide
 from tests.databases.postgres import PostgresSide
 from tests.databases.run import Failed, Plan, run
@@ -49,7 +49,7 @@ def main(
     os.environ[PASSWORD_NAME] = PASSWORD
     sides = (MariadbSide(), PostgresSide())
     try:
-        with Arena(folder, *(sides if source is Copied.MARIADB else reversed(sides))) as arena:
+        with Copying(folder, *(sides if source is Copied.MARIADB else reversed(sides))) as arena:
             run(arena, Plan(seed, rows, changes, kills, large, rate), console.print)
     except Failed as error:
         console.print(f"NOT EQUAL: {error}")

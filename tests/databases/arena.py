@@ -1,52 +1,55 @@
-"""Everything that takes part: two databases, `rocketconnect up`, two connectors; and what is killed."""
+"""Everything that takes part: servers, `rocketconnect up`, connectors; and what is killed."""
 
 import os
-import re
 import signal
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from random import Random
-from typing import Self
+from typing import Any, Self
 
-from rocketconnect_cli.api import Api
+from rocketconnect_cli.api import Api, ApiError
 from rocketconnect_cli.instance.process import Process
-from rocketmq_remoting import Client, NameServersUnavailable
 from tests.chaos.deployments.instance import Instance
 from tests.chaos.deployments.processes import find, leave_out_running, living, send, with_children
-from tests.databases.side import DATABASE, Side
+from tests.databases.load import Load
+from tests.databases.part import Part
+from tests.databases.side import Side
 
-SOURCE, SINK = "databases-source", "databases-sink"
-VICTIMS = ("native-host", "spark-driver", "spark-java", "executor", "broker", "mariadb", "postgres")
 _READY_SECONDS = 300.0
 
 
-class Arena:
+class Arena(ABC):
     """All of it, running. For the main thread: children die with the thread that starts them.
 
     Args:
         folder: For everything that it keeps.
         source: What is copied.
-        sink: The copy.
+        parts: The servers, that of the source among them.
 
     Attributes:
+        victims: The roles of processes that are killed, beside the servers.
         source: As given.
-        sink: As given.
         kills: How often what was killed.
     """
 
-    def __init__(self, folder: Path, source: Side, sink: Side) -> None:
+    victims: Sequence[str] = ("native-host", "spark-driver", "spark-java", "executor", "broker")
+
+    def __init__(self, folder: Path, source: Side, parts: Sequence[Part]) -> None:
         leave_out_running()
-        self.kills: dict[str, int] = {}
+        self.kills: Counter[str] = Counter()
+        self.folder = folder
+        self.source = source
         self._stack = ExitStack()
-        self._folder = folder
-        self.source, self.sink = source, sink
-        self._sides = {side.name: side for side in (source, sink)}
-        for side in self._sides.values():
-            self._stack.callback(side.remove)
+        self._parts = {part.name: part for part in parts}
+        for part in parts:
+            self._stack.callback(part.remove)
         self._servers = {
-            name: Process(name, side.command, {}, folder / f"{name}.log", 0, 60.0) for name, side in self._sides.items()
+            part.name: Process(part.name, part.command, os.environ, folder / f"{part.name}.log", 0, 60.0, folder=part.folder)
+            for part in parts
         }
         for server in self._servers.values():
             self._stack.callback(server.kill)
@@ -58,9 +61,9 @@ class Arena:
         try:
             for server in self._servers.values():
                 server.start()
-            for name, side in self._sides.items():
-                self._wait(name, side.is_ready)
-                side.make()
+            for name, part in self._parts.items():
+                self.wait(name, part.is_ready)
+                part.make()
             self.instance.start()
             self.api = self._stack.enter_context(Api(self.instance.rest))
         except BaseException:
@@ -72,54 +75,27 @@ class Arena:
         """Ends everything."""
         self._stack.close()
 
+    @property
+    @abstractmethod
+    def connectors(self) -> Mapping[str, Mapping[str, str]]:
+        """The configurations of all connectors, by name."""
+
+    @abstractmethod
+    def compare(self, load: Load) -> Mapping[str, int]:
+        """How many rows all have that are to have them, by table.
+
+        Raises:
+            Difference: a row or a value is another one.
+        """
+
+    @abstractmethod
+    def is_away(self, error: BaseException) -> bool:
+        """Whether a comparison failed since somebody was away, or is behind."""
+
     def copy(self) -> None:
-        """Makes the two connectors."""
-        topics = {table.name: f"{DATABASE}-{table.name}" for table in self.source.tables}
-        self._make_topic(topics[self.source.tables.drafts.name])
-        dead = {
-            "errors.tolerance": "all",
-            "errors.log.enable": "false",
-            "key.converter": "json",
-            "value.converter": "json",
-        }
-        source = {
-            **dead,
-            **self.source.as_source(),
-            "topic": DATABASE,
-            "table.topic": "${topic}-${table}",
-            "errors.deadletterqueue.topic.name": "source-dead",
-        }
-        sink = {
-            **dead,
-            **self.sink.as_sink(),
-            "connector.class": "jdbc_sink",
-            "engine": "spark",
-            "topics": ",".join(topics.values()),
-            "table.name.format": "${table}",
-            "table.name.allowed": ".*",
-            "insert.mode": "upsert",
-            "pk.mode": "record_key",
-            "delete.enabled": "true",
-            "truncate.enabled": "true",
-            "auto.create": "true",
-            "schema.evolution": "evolve",
-            "errors.deadletterqueue.topic.name": "sink-dead",
-        }
-        for name, config in ((SOURCE, source), (SINK, sink)):
-            self.api.request("POST", "/v1/connectors", body={"name": name, "config": config})
-
-    def _make_topic(self, topic: str) -> None:
-        """With one queue, in which a truncation is in order with the rows."""
-
-        def is_made() -> bool:
-            try:
-                client.create_topic(topic, queues=1)
-            except NameServersUnavailable:
-                return False
-            return True
-
-        with Client(self.instance.name_server) as client:
-            self._wait("the broker", is_made)
+        """Makes the connectors."""
+        for name, config in self.connectors.items():
+            self.api.request("POST", "/v1/connectors", body={"name": name, "config": dict(config)})
 
     def look_after(self) -> None:
         """Starts again what has died. To be called all the time."""
@@ -132,40 +108,44 @@ class Arena:
             server.revive(now)
 
     def kill(self, chance: Random) -> str:
-        """Kills something, or restarts a database in good order; says what."""
-        there = {role for role, _ in living()} | set(self._servers)
-        victim = chance.choice([name for name in VICTIMS if name in there])
-        if victim in self._servers:
-            number = chance.choice((signal.SIGKILL, self._sides[victim].stop))
-            pid = self._servers[victim].pid
-            if pid is not None:
-                os.kill(pid, number)
-            told = f"{victim} {number.name}"
-        else:
-            process = chance.choice(find(victim))
-            send(with_children(process), signal.SIGKILL)
-            told = victim
-        self.kills[told] = self.kills.get(told, 0) + 1
-        return told
-
-    def dead_letters(self) -> set[int]:
-        """The ids in the keys of all dead letters."""
-        letters = [
-            letter for name in (SOURCE, SINK) for letter in self.api.pages(f"/v1/connectors/{name}/deadLetters", "deadLetters")
-        ]
-        return {int(found[1]) for letter in letters if (found := re.search(r'"id":\s*(\d+)', letter.get("key", "")))}
+        """Kills something that was killed least often of all that is there, or ends a server in another way; says what."""
+        there = {role for role, _ in living()} | {name for name, server in self._servers.items() if server.pid is not None}
+        left = [name for name in (*self.victims, *self._servers) if name in there]
+        victim = chance.choice([name for name in left if self.kills[name] == min(self.kills[other] for other in left)])
+        self.kills[victim] += 1
+        pid = self._servers[victim].pid if victim in self._servers else None
+        if pid is not None:
+            number = chance.choice((signal.SIGKILL, self._parts[victim].stop))
+            os.kill(pid, number)
+            return f"{victim} {number.name}"
+        send(with_children(chance.choice(find(victim))), signal.SIGKILL)
+        return victim
 
     def states(self) -> str:
         """What the tasks are doing, for people."""
-        states = self.api.request("GET", "/v1/states")["states"]
-        tasks = [(state["connector"], task) for state in states for task in state["tasks"]]
-        return "; ".join(f"{name}: {task['state']} {task['trace'][:500]}" for name, task in tasks)
+        return "; ".join(f"{name}: {task['state']} {task['trace'][:500]}" for name, task in self._tasks())
 
-    def _wait(self, what: str, true: Callable[[], bool]) -> None:
+    @property
+    def has_failed(self) -> bool:
+        """Whether a task goes on only when somebody restarts it."""
+        with suppress(ApiError):
+            return any(task["state"] == "STATE_FAILED" for _, task in self._tasks())
+        return False
+
+    def _tasks(self) -> list[tuple[str, Any]]:
+        states = self.api.request("GET", "/v1/states")["states"]
+        return [(state["connector"], task) for state in states for task in state["tasks"]]
+
+    def wait(self, what: str, true: Callable[[], bool]) -> None:
+        """Waits until it is true, while servers that have died are started again.
+
+        Raises:
+            TimeoutError
+        """
         deadline = time.monotonic() + _READY_SECONDS
         while not true():
             self._revive()
             if time.monotonic() > deadline:
-                msg = f"{what} does not answer; see {self._folder}"
+                msg = f"{what} does not answer; see {self.folder}"
                 raise TimeoutError(msg)
             time.sleep(0.1)

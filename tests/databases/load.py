@@ -14,7 +14,7 @@ from tests.databases.tables import Column, Table, Value
 _INSERTED = 500
 """Rows of one INSERT."""
 _RETRY_SECONDS = 120.0
-_KINDS = {
+KINDS = {
     "insert": 8,
     "many": 6,
     "update": 20,
@@ -25,11 +25,14 @@ _KINDS = {
     "touch": 4,
     "turn": 2,
     "everything-": 3,
-    "words": 6,
+    "words": 4,
+    "rename": 2,
     "drafts": 6,
     "odd": 1,
 }
 """How often what is done, beside the others."""
+LARGE = "large"
+"""The same of transactions that also delete, of which there are four."""
 
 
 class Load:
@@ -50,6 +53,7 @@ class Load:
     def __init__(self, side: Side, seed: int, rows: int, changes: int, large: int) -> None:
         self._side = side
         self._tables = side.tables
+        self._kinds = {kind: often for kind, often in KINDS.items() if kind not in side.leaves_out}
         self._chance = Random(seed)
         self._rows = rows
         self._changes = changes
@@ -75,7 +79,7 @@ class Load:
 
     def changes(self) -> Iterator[int]:
         """Makes the changes; how many are done after each transaction. Definitions change at parts of the way."""
-        large = [self._changes * part // 5 for part in range(1, 5)]
+        large = [] if LARGE in self._side.leaves_out else [self._changes * part // 5 for part in range(1, 5)]
         definitions = list(self._side.definitions())
         turns = [self._changes * (turn + 1) // (len(definitions) + 1) for turn in range(len(definitions))]
         while self.done < self._changes or definitions:
@@ -105,7 +109,7 @@ class Load:
     def _statement(self) -> Statement:
         chance, tables = self._chance, self._tables
         key = chance.randrange(1, self._next)
-        kind = chance.choices(list(_KINDS), list(_KINDS.values()))[0]
+        kind = chance.choices(list(self._kinds), list(self._kinds.values()))[0]
         made: dict[str, Callable[[], Statement]] = {
             "insert": lambda: self._insert(tables.orders, [(self._new(),)]),
             "many": lambda: self._insert(tables.orders, [(self._new(),) for _ in range(chance.randrange(2, 300))]),
@@ -127,18 +131,19 @@ class Load:
                 "DELETE FROM everything WHERE id = %s AND part < %s",
                 [chance.randrange(50), chance.randrange(-100, 100)],
             ),
-            "words": self._word,
+            "words": lambda: self._replace(tables.words, (self._word(),)),
+            "rename": self._rename,
             "drafts": lambda: self._replace(tables.drafts, (chance.randrange(1_000),)),
             "odd": self._odd,
         }
         return made[kind]()
 
-    def _word(self) -> Statement:
-        chance = self._chance
-        word = f"Word {chance.randrange(1_000)}"
-        if chance.random() < 0.3:
-            return self._side.renamed(word, chance.choice((word.upper(), f"{word} é")))
-        return self._replace(self._tables.words, (word,))
+    def _word(self) -> str:
+        return f"Word {self._chance.randrange(1_000)}"
+
+    def _rename(self) -> Statement:
+        word = self._word()
+        return self._side.renamed(word, self._chance.choice((word.upper(), f"{word} é")))
 
     def _odd(self) -> Statement:
         number = self._new()
@@ -173,7 +178,7 @@ class Load:
 
     def columns(self, table: Table) -> dict[str, Column]:
         """Those that it has now, behind its key."""
-        return self._columns[table.name]
+        return {**self._columns[table.name], **table.own}
 
     def _insert(self, table: Table, keys: Sequence[tuple[Value, ...]]) -> Statement:
         held = self._held(table)

@@ -1,6 +1,7 @@
 """MariaDB, copied or the copy."""
 
 import struct
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC
@@ -17,6 +18,8 @@ from tests.databases.tables import Column, Table, facts, moment, of_day, of_type
 from tests.servers.mariadb import Mariadb
 
 PASSWORD_NAME = "MARIADB_PASSWORD"
+USER = {"user": "root", "password": f"${{env:{PASSWORD_NAME}}}"}
+"""In configurations."""
 _NO_COLUMN = 1054
 _LOST = frozenset({1053, 2002, 2003, 2006, 2013})
 
@@ -25,7 +28,7 @@ def _number(value: Any) -> int:
     return int.from_bytes(value, "big") if isinstance(value, bytes) else int(value)
 
 
-_COLUMNS: Mapping[str, Column] = {
+COLUMNS: Mapping[str, Column] = {
     "tiny": Column("TINYINT", whole(8)),
     "tiny_u": Column("TINYINT UNSIGNED", whole(8, signed=False)),
     "small": Column("SMALLINT", whole(16)),
@@ -63,41 +66,20 @@ _COLUMNS: Mapping[str, Column] = {
         found=bytes,
     ),
 }
+KEYS = (Column("BIGINT", whole(64)), Column("SMALLINT", whole(16)), Column("VARCHAR(40)", lambda chance: text(chance, 30)))
+"""The columns of keys: a number, a small one, a word."""
 
 
-class MariadbSide(Side):
-    """See Side."""
+class MysqlSide(Side):
+    """What speaks as MySQL does. See Side."""
 
-    name = "mariadb"
-    scope = DATABASE
-    tables = of_types(
-        _COLUMNS, Column("BIGINT", whole(64)), Column("SMALLINT", whole(16)), Column("VARCHAR(40)", lambda chance: text(chance, 30))
-    )
+    tables = of_types(COLUMNS, *KEYS)
     stop = SIGTERM
 
-    def __init__(self) -> None:
-        self._server = Mariadb()
-
-    def command(self) -> Sequence[str]:
-        """See Side."""
-        return self._server.command()
-
-    def is_ready(self) -> bool:
-        """See Side."""
-        return self._server.is_ready()
-
-    def make(self) -> None:
-        """See Side."""
-        with self._server.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4")
-
-    def remove(self) -> None:
-        """See Side."""
-        self._server.remove()
-
-    def connect(self) -> "pymysql.Connection":
-        """See Side. What is wrong in a statement is only warned of."""
-        return self._server.connect(database=DATABASE, init_command="SET sql_mode = ''")
+    @property
+    @abstractmethod
+    def port(self) -> int:
+        """Of its server."""
 
     def is_lost(self, error: BaseException) -> bool:
         """See Side."""
@@ -107,24 +89,9 @@ class MariadbSide(Side):
         """See Side."""
         return isinstance(error, pymysql.err.OperationalError) and error.args[0] == _NO_COLUMN
 
-    def as_source(self) -> Mapping[str, str]:
-        """See Side."""
-        return {
-            "connector.class": "mysql_cdc_source",
-            "hostname": "127.0.0.1",
-            "port": str(self._server.port),
-            "username": "root",
-            "password": f"${{env:{PASSWORD_NAME}}}",
-            "database.include": DATABASE,
-        }
-
     def as_sink(self) -> Mapping[str, str]:
         """See Side."""
-        return {
-            "connection.url": f"mysql://127.0.0.1:{self._server.port}/{DATABASE}",
-            "user": "root",
-            "password": f"${{env:{PASSWORD_NAME}}}",
-        }
+        return {"connection.url": f"mysql://127.0.0.1:{self.port}/{DATABASE}", **USER}
 
     def has(self, connection: "pymysql.Connection", table: str) -> bool:
         """See Side."""
@@ -181,3 +148,50 @@ class MariadbSide(Side):
                 {"more": Column("", lambda _: "more")},
             ),
         )
+
+
+class MariadbSide(MysqlSide):
+    """See Side."""
+
+    name = "mariadb"
+    scope = DATABASE
+
+    def __init__(self) -> None:
+        self._server = Mariadb()
+
+    @property
+    def port(self) -> int:
+        """See MysqlSide."""
+        return self._server.port
+
+    def command(self) -> Sequence[str]:
+        """See Side."""
+        return self._server.command()
+
+    def is_ready(self) -> bool:
+        """See Side."""
+        return self._server.is_ready()
+
+    def make(self) -> None:
+        """See Side."""
+        with self._server.connect() as connection, connection.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4")
+
+    def remove(self) -> None:
+        """See Side."""
+        self._server.remove()
+
+    def connect(self) -> "pymysql.Connection":
+        """See Side. What is wrong in a statement is only warned of."""
+        return self._server.connect(database=DATABASE, init_command="SET sql_mode = ''")
+
+    def as_source(self) -> Mapping[str, str]:
+        """See Side."""
+        return {
+            "connector.class": "mysql_cdc_source",
+            "hostname": "127.0.0.1",
+            "port": str(self.port),
+            "username": USER["user"],
+            "password": USER["password"],
+            "database.include": DATABASE,
+        }

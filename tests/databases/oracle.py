@@ -32,10 +32,13 @@ def compare(source: Side, sink: Side, table: Table, columns: Mapping[str, Column
         if not sink.has(copy, table.name):
             msg = f"{table.name}: the target has no such table"
             raise Difference(msg)
-        return _compared(_wanted(source, original, table, held), _found(sink, copy, table, held), table, held)
+        return compare_rows(wanted_rows(source, original, table, held), _found(sink, copy, table, held), table, held)
 
 
-def _compared(wanted: Iterator[tuple[Any, ...]], found: Iterator[tuple[Any, ...]], table: Table, held: Mapping[str, Column]) -> int:
+def compare_rows(
+    wanted: Iterator[tuple[Any, ...]], found: Iterator[tuple[Any, ...]], table: Table, held: Mapping[str, Column]
+) -> int:
+    """The same of rows that were read, in the order of their keys, with the columns `held`."""
     different: list[str] = []
     count = 0
     size = len(table.key)
@@ -59,7 +62,8 @@ def _compared(wanted: Iterator[tuple[Any, ...]], found: Iterator[tuple[Any, ...]
     return count
 
 
-def _wanted(side: Side, connection: Any, table: Table, held: Mapping[str, Column]) -> Iterator[tuple[Any, ...]]:
+def wanted_rows(side: Side, connection: Any, table: Table, held: Mapping[str, Column]) -> Iterator[tuple[Any, ...]]:
+    """The rows of what is copied, in the order of their keys, as they are compared."""
     columns = ", ".join(column.select.format(name) for name, column in held.items())
     for row in side.rows(connection, _query(side, table, columns)):
         yield tuple(compared(value, column.told) for value, column in zip(row, held.values(), strict=True))

@@ -3,20 +3,22 @@
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, field
 from random import Random
 
 from rocketconnect_cli.api import ApiError
 from tests.databases.arena import Arena
 from tests.databases.load import Load
-from tests.databases.oracle import Difference, compare
+from tests.databases.oracle import Difference
 
 _TICK_SECONDS = 0.1
 _TOLD_SECONDS = 10.0
 _STUCK_SECONDS = 300.0
+_FAILED_SECONDS = 20.0
+"""So long nothing changes any more where a task has failed."""
 _QUIET_SECONDS = 2.0
-_SHOWN = 5
+_SHOWN = 1_000
+"""Characters of what is different."""
 
 
 class Failed(Exception):
@@ -34,6 +36,7 @@ class Plan:
         kills: How many.
         large: Changes in each large transaction.
         rate: Changes a second, at most; 0: as fast as it goes.
+        pause: Seconds between two kills, at least and at most.
     """
 
     seed: int
@@ -42,6 +45,7 @@ class Plan:
     kills: int
     large: int
     rate: int = 0
+    pause: tuple[float, float] = (8.0, 25.0)
 
 
 @dataclass(slots=True)
@@ -72,7 +76,7 @@ def run(arena: Arena, plan: Plan, tell: Callable[[str], object]) -> Load:
     load.close()
     if feeding.error is not None:
         raise feeding.error
-    tell(f"{time.monotonic() - began:.0f} s: {feeding.done} changes; killed: {arena.kills}")
+    tell(f"{time.monotonic() - began:.0f} s: {feeding.done} changes; killed: {dict(arena.kills)}")
     _until_equal(arena, load, began, tell)
     return load
 
@@ -99,7 +103,7 @@ def _kill_while(arena: Arena, plan: Plan, feeding: _Feeding, began: float, tell:
         if left and now >= killed_at:
             left -= 1
             tell(f"{now - began:.0f} s: {feeding.done} changes: killing {arena.kill(chance)}")
-            killed_at = now + chance.uniform(8, 25)
+            killed_at = now + chance.uniform(*plan.pause)
         if now - told_at > _TOLD_SECONDS:
             told_at = now
             tell(f"{now - began:.0f} s: {feeding.done} changes")
@@ -107,44 +111,30 @@ def _kill_while(arena: Arena, plan: Plan, feeding: _Feeding, began: float, tell:
 
 
 def _until_equal(arena: Arena, load: Load, began: float, tell: Callable[[str], object]) -> None:
-    """Waits as long as something still changes in the copy."""
+    """Waits as long as something still changes in the copy. What is equal is looked at once more: what comes late is seen, too."""
     seen, moved = "", time.monotonic()
+    is_equal = False
     while True:
         arena.look_after()
         try:
-            counts = _compare(arena, load)
+            counts = arena.compare(load)
         except Exception as error:
-            is_behind = isinstance(error, Difference | ApiError) or arena.sink.lacks_column(error)
-            if not (is_behind or arena.source.is_lost(error) or arena.sink.is_lost(error)):
+            if not (isinstance(error, Difference | ApiError) or arena.is_away(error)):
                 raise
             text = str(error)
+            is_equal = False
         else:
-            tell(
-                f"{time.monotonic() - began:.0f} s: EQUAL: {counts}; rows without a counterpart, all dead letters: {len(load.odd)}"
-            )
-            return
+            text = f"EQUAL: {dict(counts)}"
+            if is_equal:
+                return
+            is_equal = True
         now = time.monotonic()
         if text != seen:
             seen, moved = text, now
-            tell(f"{now - began:.0f} s: not yet: {text[:200]}")
-        if now - moved > _STUCK_SECONDS:
+            tell(f"{now - began:.0f} s: {text[:_SHOWN]}")
+        if now - moved > _STUCK_SECONDS or (now - moved > _FAILED_SECONDS and arena.has_failed):
             msg = f"{text}; {arena.states()}"
             raise Failed(msg)
         for _ in range(int(_QUIET_SECONDS / _TICK_SECONDS)):
             arena.look_after()
             time.sleep(_TICK_SECONDS)
-
-
-def _compare(arena: Arena, load: Load) -> dict[str, int]:
-    source, sink = arena.source, arena.sink
-    counts = {table.name: compare(source, sink, table, load.columns(table)) for table in source.tables.equal}
-    odd = source.tables.odd.name
-    with closing(sink.connect()) as connection:
-        found = list(sink.rows(connection, f"SELECT count(*) FROM {odd}")) if sink.has(connection, odd) else [(0,)]
-    if found != [(0,)]:
-        msg = f"odd: {found} rows came through that have no counterpart"
-        raise Difference(msg)
-    if missing := load.odd - arena.dead_letters():
-        msg = f"odd: {len(missing)} of {len(load.odd)} rows are no dead letters: {sorted(missing)[:_SHOWN]}"
-        raise Difference(msg)
-    return counts

@@ -7,6 +7,7 @@ from random import Random
 from signal import Signals
 from typing import Any, ClassVar
 
+from tests.databases.part import Part
 from tests.databases.tables import Column, Table, Tables, Value
 
 Statement = tuple[str, Sequence[Value]]
@@ -39,6 +40,13 @@ class Side(ABC):
     """Of the load, when it is the one that is copied."""
     stop: ClassVar[Signals]
     """Shuts the server down in good order, whoever is connected."""
+    leaves_out: ClassVar[frozenset[str]] = frozenset()
+    """Kinds of changes of the load that are not made here; see tests.databases.load."""
+
+    @property
+    def part(self) -> Part:
+        """Its server."""
+        return Part(self.name, self.command, self.is_ready, self.remove, self.make, self.stop)
 
     @abstractmethod
     def command(self) -> Sequence[str]:

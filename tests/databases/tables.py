@@ -7,7 +7,7 @@ is used.
 import json
 import struct
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from random import Random
 from typing import Any
@@ -44,17 +44,19 @@ class Table:
         name: Its name.
         key: The columns of its key.
         columns: Those behind it, by name.
+        own: Those that the database itself fills, by name.
     """
 
     name: str
     key: Mapping[str, Column]
     columns: Mapping[str, Column]
+    own: Mapping[str, Column] = field(default_factory=dict)
 
     @property
     def definition(self) -> str:
         """The statement that makes it."""
         key = [f"{name} {column.kind} NOT NULL" for name, column in self.key.items()]
-        rest = [f"{name} {column.kind}" for name, column in self.columns.items()]
+        rest = [f"{name} {column.kind}" for name, column in {**self.columns, **self.own}.items()]
         return f"CREATE TABLE {self.name} ({', '.join([*key, *rest])}, PRIMARY KEY ({', '.join(self.key)}))"
 
     def row(self, chance: Random, key: tuple[Value, ...]) -> list[Value]:
@@ -97,7 +99,9 @@ class Tables:
         return (self.orders, self.everything, self.words, self.drafts, self.later)
 
 
-def of_types(columns: Mapping[str, Column], number: Column, small: Column, word: Column) -> Tables:
+def of_types(
+    columns: Mapping[str, Column], number: Column, small: Column, word: Column, own: Mapping[str, Column] | None = None
+) -> Tables:
     """The tables, of a database's own types.
 
     Args:
@@ -105,15 +109,17 @@ def of_types(columns: Mapping[str, Column], number: Column, small: Column, word:
         number: Whole, of 64 bits.
         small: Whole, of 16 bits.
         word: A text of up to 40 characters.
+        own: In `orders`, `everything` and `words`: what the database itself fills.
     """
+    filled = own or {}
 
     def some(*names: str) -> dict[str, Column]:
         return {name: columns[name] for name in names}
 
     return Tables(
-        Table("orders", {"id": number}, some("name", "price", "moment", "state", "int_u", "real_8", "small")),
-        Table("everything", {"id": number, "part": small}, columns),
-        Table("words", {"word": word}, some("big", "long_text", "day")),
+        Table("orders", {"id": number}, some("name", "price", "moment", "state", "int_u", "real_8", "small"), filled),
+        Table("everything", {"id": number, "part": small}, columns, filled),
+        Table("words", {"word": word}, some("big", "long_text", "day"), filled),
         Table("drafts", {"id": number}, some("name", "data")),
         Table("odd", {"id": number}, some("day", "name", "real_8")),
         Table("later", {"id": number}, some("name", "data")),

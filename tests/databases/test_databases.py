@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.databases.arena import SOURCE, Arena
+from tests.databases.copying import SOURCE, Copying
 from tests.databases.load import Load
 from tests.databases.mariadb import PASSWORD_NAME, MariadbSide
 from tests.databases.oracle import compare
@@ -33,13 +33,13 @@ def test_the_copy_becomes_equal_though_everything_is_killed_and_what_has_no_coun
 ) -> None:
     monkeypatch.setenv(PASSWORD_NAME, PASSWORD)
     source, sink = order
-    with Arena(tmp_path, source(), sink()) as arena:
+    with Copying(tmp_path, source(), sink()) as arena:
         load = run(arena, Plan(seed=5, rows=4_000, changes=20_000, kills=3, large=3_000, rate=700), print)
         assert sum(arena.kills.values()) == 3
         _damaged_rows_are_found_and_sent_again(arena, load)
 
 
-def _damaged_rows_are_found_and_sent_again(arena: Arena, load: Load) -> None:
+def _damaged_rows_are_found_and_sent_again(arena: Copying, load: Load) -> None:
     source, sink = arena.source, arena.sink
     orders = source.tables.orders
     with closing(source.connect()) as original, closing(sink.connect()) as copy, closing(copy.cursor()) as cursor:
@@ -56,7 +56,7 @@ def _damaged_rows_are_found_and_sent_again(arena: Arena, load: Load) -> None:
     assert code == 0, out
 
 
-def _verify(arena: Arena, *more: str) -> tuple[int, str]:
+def _verify(arena: Copying, *more: str) -> tuple[int, str]:
     table = f"{arena.source.scope}.orders"
     words = ["verify", SOURCE, "--wait", "5", "-n", "100", "-t", table, "--url", arena.instance.rest, *more]
     done = subprocess.Popen([str(Path(sys.executable).with_name("rocketconnect")), *words], stdout=subprocess.PIPE, text=True)

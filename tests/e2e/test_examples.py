@@ -40,6 +40,7 @@ SERVERS = {
     "kafka-to-kafka",
     "logs-to-elasticsearch",
     "mariadb-to-delta",
+    "mariadb-to-search-and-cache",
     "mongodb-to-jsonlines",
     "postgres-to-mariadb",
     "jms-to-jsonlines",
@@ -128,6 +129,16 @@ def test_the_example_with_a_database_and_a_lake_works_as_it_is_written(instance:
     ports = {"3306": str(mariadb.port)}
     shown = written("mariadb-to-delta")
     assert differing(shown, said_with_mariadb(shown, instance, copied(tmp_path, ports), ports, mariadb)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_a_database_a_search_engine_and_a_cache_works_as_it_is_written(
+    instance: Any, tmp_path: Path, mariadb: Mariadb
+) -> None:
+    with OpenSearch().running() as search, Redis().running() as cache:
+        ports = {"3306": str(mariadb.port), "9200": str(search.port), "6379": str(cache.port)}
+        shown = written("mariadb-to-search-and-cache")
+        assert differing(shown, said_with_mariadb(shown, instance, copied(tmp_path, ports), ports, mariadb)) == []
 
 
 @pytest.mark.slow
