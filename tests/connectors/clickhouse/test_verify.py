@@ -9,15 +9,25 @@ from connectors.clickhouse.place import Place
 from connectors.clickhouse.reader import ClickHouseReader
 from connectors.clickhouse.sink import ClickHouseSink
 from connectors.clickhouse.types import column_of
+from connectors.mysql_cdc_source import MysqlCdcSource
+from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.configuration.connector_options import parse_source
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.http import HttpClient
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.tables import verification
+from services.executor.contract.questions import NamedConnector, VerifyConnector
+from services.executor.host.jobs.verification import verify
+from services.executor.secrets.resolving import resolve
 from tests.connectors.clickhouse.run import opened
+from tests.connectors.mysql_cdc_source import capturing
+from tests.connectors.mysql_cdc_source.binlog.reading import Database
 from tests.connectors.runs import QUEUE
 from tests.connectors.verified import Shop
 from tests.servers.clickhouse import ClickHouse
+from tests.servers.mariadb import PASSWORD, Mariadb
+from tests.services.executor.host.jobs.test_verification import EDGES, EVERYTHING, FULL, NULLS
 
 LINE = struct([("id", Schema(Type.INT64)), ("name", Schema(Type.STRING, optional=True)), ("price", Schema(Type.FLOAT64))])
 REPLACING = {"delivery": "at_least_once", "table.engine": "ReplacingMergeTree", "table.order.by": "id"}
@@ -153,3 +163,50 @@ def reader(version: tuple[int, int]) -> ClickHouseReader:
     client = Client(Place("", ""), HttpClient(["http://h"]), "")
     client._version = version
     return ClickHouseReader(client)
+
+
+def test_rows_that_a_column_says_are_deleted_do_not_count(new_clickhouse: ClickHouse, database: str, tmp_path: Path) -> None:
+    server = new_clickhouse.with_database(database)
+    engine = "ReplacingMergeTree(version, is_deleted) ORDER BY id"
+    server.run(f"CREATE TABLE rows (id Int64, tags Array(String), version UInt32, is_deleted UInt8) ENGINE = {engine}")
+    server.run("INSERT INTO rows VALUES (1, ['a'], 1, 0), (2, [], 1, 0)", "INSERT INTO rows VALUES (2, [], 2, 1)")
+    shop = Shop(tmp_path, ClickHouseSink, server.options() | {"table": "rows", "delivery": "at_least_once"})
+    shop.run("CREATE TABLE orders (id INTEGER PRIMARY KEY)")
+    shop.run("INSERT INTO orders VALUES (1), (2)")
+    found = shop.verified()
+    assert [(each.key, each.kind) for each in found.differences] == [("[2]", "MISSING")]
+    assert found.tables[0].left_out == [f"{name}: not in orders" for name in ("tags", "version", "is_deleted")]
+
+
+@pytest.mark.slow
+@pytest.mark.mariadb
+def test_rows_of_every_type_of_mariadb_are_equal_or_refused(
+    mariadb: Mariadb, clickhouse: ClickHouse, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And a value that became null is another one."""
+    monkeypatch.setenv("MARIADB_PASSWORD", PASSWORD)
+    with Database(mariadb) as made:
+        columns = ", ".join(f"{name} {kind}" for name, kind in EVERYTHING.items())
+        made.run(f"CREATE TABLE t ({columns})", *(f"INSERT INTO t VALUES ({each})" for each in (FULL, NULLS, EDGES)))
+        name = f"{made.name}.t"
+        given = capturing.options(made, table_topic="orders", snapshot_mode="initial")
+        source = NamedConnector("shop", {"connector.class": "mysql_cdc_source", "topic": "orders", **given})
+        config = {"connector.class": "clickhouse_sink", "topics": "orders", **options, **REPLACING}
+        run = opened(options | REPLACING).start()
+        tables = MysqlCdcSource().tables(resolve(parse_source(MysqlCdcSource(), source.config)))
+        assert tables is not None
+        with tables.open(name) as rows:
+            (read,) = rows.behind(None, ["id"])
+            whole = Column(read.values)
+            refused = run.refused(whole, rows.columns)
+        assert list(refused) == [2]
+        order = VerifyConnector(source, [NamedConnector("copy", config)], {}, [], "", 60.0)
+        found = verify(order)
+        assert (found.problems, found.trouble) == ([], "")
+        # An old server shows bytes that are no text as other ones.
+        other = [] if clickhouse.run("SELECT version()")[0][0] > "20" else [("[1]", "DIFFERENT")]
+        assert [(each.key, each.kind) for each in found.differences] == [*other, ("[18446744073709551615]", "REFUSED")]
+        made.run(*(f"UPDATE t SET {each} = NULL WHERE id = 1" for each in list(EVERYTHING)[1:]))
+        (changed, _) = verify(order).differences
+        assert (changed.key, changed.kind, changed.about) == ("[1]", "DIFFERENT", ", ".join(list(EVERYTHING)[1:]))
+        assert changed.condition
