@@ -171,6 +171,22 @@ def order_of(schema: Schema) -> str:
     return "texts" if schema.type in (Type.STRING, Type.UUID) else f"values of the type {schema.type.value}"
 
 
+def joined(parts: Sequence[ReadRows], columns: Schema) -> ReadRows:
+    """Rows of the same columns, one part behind the other; perhaps none."""
+    import pyarrow as pa
+
+    from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+
+    wrong: dict[int, str] = {}
+    begin = 0
+    for part in parts:
+        wrong |= {begin + place: reason for place, reason in part.wrong.items()}
+        begin += len(part.values)
+    empty = [pa.nulls(0, to_arrow_type(field.schema)) for field in columns.fields]
+    fields = [pa.field(field.name, array.type) for field, array in zip(columns.fields, empty, strict=True)]
+    return ReadRows(pa.concat_arrays([pa.StructArray.from_arrays(empty, fields=fields), *(part.values for part in parts)]), wrong)
+
+
 def keys_of(rows: "pa.StructArray", names: Sequence[str]) -> list[Key]:
     """The keys of rows.
 

@@ -19,6 +19,7 @@ from connectors.clickhouse.places import (
     queue_number,
 )
 from connectors.clickhouse.positions import COLUMNS
+from connectors.clickhouse.reader import ClickHouseReader
 from connectors.clickhouse.tables import Table, table_of
 from connectors.clickhouse.types import Column, column_type
 from connectors.clickhouse.values import kind_of_moments, typed
@@ -154,6 +155,10 @@ class ClickHouse(Dialect[Column, Table]):
             rows, structure = _placed(rows, batch, places), [*structure, *STRUCTURE]
         offsets = (batch.offsets[places[0]], batch.offsets[places[-1]])
         return Rows(written.table.name, names, structure, batch.queue, offsets, rows_block(rows, structure))
+
+    def reader(self) -> ClickHouseReader:
+        """See Dialect."""
+        return ClickHouseReader(self._client)
 
     def close(self) -> None:
         """See Dialect."""

@@ -94,7 +94,7 @@ def _date(values: pa.Array, kind: str) -> tuple[pa.Array, Bad]:
     least, most = _RANGES[kind]
     outside = pc.or_(pc.less(days, least), pc.greater(days, most))
     bad = list(told(values, outside, f"is no {kind} of ClickHouse"))
-    days = pc.if_else(pc.fill_null(outside, True), pa.scalar(0, pa.int32()), days) if bad else days
+    days = pc.if_else(pc.fill_null(outside, False), pa.scalar(0, pa.int32()), days) if bad else days
     return (days.cast(pa.uint16()) if kind == "Date" else days), bad
 
 
@@ -109,7 +109,7 @@ def _moment(values: pa.Array, schema: Schema, kind: str) -> tuple[pa.Array, Bad]
         outside = pc.or_(outside, pc.greater(pc.abs(ticks), (1 << 63) // (wanted // held) - 1))
     bad += told(values, outside, f"is out of the range of {name}")
     if bad:
-        ticks = pc.if_else(pc.fill_null(outside, True), pa.scalar(0, pa.int64()), ticks)
+        ticks = pc.if_else(pc.fill_null(outside, False), pa.scalar(0, pa.int64()), ticks)
     made = pc.multiply(ticks, wanted // held) if wanted >= held else pc.divide(ticks, step)
     return (made.cast(pa.uint32()) if name == "DateTime" else made), bad
 

@@ -11,6 +11,7 @@ from connectors.doris.client import DELETE_SIGN
 from connectors.doris.defaults import filled
 from connectors.doris.endpoint import Endpoint, quoted
 from connectors.doris.positions import COLUMNS, KEY
+from connectors.doris.reader import DorisReader
 from connectors.doris.session import Session
 from connectors.doris.tables import UNIQUE, Table, table_of
 from connectors.doris.types import Column, column_type
@@ -133,6 +134,10 @@ class Doris(Dialect[Column, Table]):
     def staged(self) -> None:
         """See Dialect. A connection is of one thread."""
         self._session.close()
+
+    def reader(self) -> DorisReader:
+        """See Dialect."""
+        return DorisReader(self._session)
 
     def close(self) -> None:
         """See Dialect."""

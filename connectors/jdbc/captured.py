@@ -8,14 +8,13 @@ import pyarrow as pa
 
 from connectors.jdbc.keys import among, in_order, same
 from connectors.jdbc.reading.dialect import Reading
-from connectors.jdbc.reading.table_rows import joined
 from rocketconnect_sdk.changes.arrays import compared
 from rocketconnect_sdk.database_logs.capture import Capture
 from rocketconnect_sdk.database_logs.making import CapturedTable, Path, named_of
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.verification import CapturedTable as Captured
-from rocketconnect_sdk.verification import Key, ReadRows, SourceTables, TableRows
+from rocketconnect_sdk.verification import Key, ReadRows, SourceTables, TableRows, joined
 
 N = TypeVar("N")
 T = TypeVar("T", bound=CapturedTable[Any])

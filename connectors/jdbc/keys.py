@@ -1,14 +1,13 @@
 """Rows by their keys: the conditions of statements. Pure."""
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date
 from decimal import Decimal
 
 from connectors.jdbc.reading.dialect import Reading
 from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.tables.reader import beyond, micros_of
 from rocketconnect_sdk.verification import Key
-
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # keys have no zone
 
 
 def in_order(reading: Reading, columns: Sequence[str], schemas: Sequence[Schema], key: Key | None) -> str:
@@ -24,7 +23,7 @@ def in_order(reading: Reading, columns: Sequence[str], schemas: Sequence[Schema]
     conditions = [f"{column} IS NOT NULL" for column in columns]
     if key is not None:
         literals = [_literal(reading, value, schema, reading.text) for value, schema in zip(key, schemas, strict=True)]
-        conditions.append(_behind(ordered, literals))
+        conditions.append(beyond(ordered, literals))
     return f"WHERE {' AND '.join(conditions)} ORDER BY {', '.join(ordered)}"
 
 
@@ -61,12 +60,5 @@ def _literal(reading: Reading, value: int | str | Decimal, schema: Schema | None
         case Type.DATE:
             return f"DATE '{date.fromisoformat(value).isoformat()}'"
         case Type.TIMESTAMP:
-            return reading.moment((datetime.fromisoformat(value) - _EPOCH) // timedelta(microseconds=1))
+            return reading.moment(micros_of(value))
     return text(value)
-
-
-def _behind(columns: Sequence[str], literals: Sequence[str]) -> str:
-    column, literal = columns[0], literals[0]
-    if len(columns) == 1:
-        return f"{column} > {literal}"
-    return f"{column} >= {literal} AND ({column} > {literal} OR ({_behind(columns[1:], literals[1:])}))"

@@ -11,6 +11,7 @@ from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.declared import type_name
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type
+from rocketconnect_sdk.verification import ReadRows
 
 _WRONG = (pa.ArrowException, RecordError, ValueError, TypeError, OverflowError)
 _UTC = ("Z$", "[+]00:00$")
@@ -39,6 +40,23 @@ def to_column(values: Sequence[Any], schema: Schema) -> tuple[pa.Array, Mapping[
             parts.append(pa.nulls(1, to_arrow_type(schema)))
             wrong[place] = f"{_shown(one)!r:.200} is no {type_name(schema)}: {error}"
     return pa.concat_arrays(parts), wrong
+
+
+def to_rows(columns: Sequence[Sequence[Any]], schema: Schema) -> ReadRows:
+    """Columns, as to_column takes them, as rows of a struct of columns."""
+    arrays: list[pa.Array] = []
+    wrong: dict[int, str] = {}
+    for field, values in zip(schema.fields, columns, strict=True):
+        array, found = to_column(values, field.schema)
+        arrays.append(array)
+        wrong |= {place: f"{field.name}: {reason}" for place, reason in found.items()}
+    return ReadRows(to_structs(arrays, schema), wrong)
+
+
+def to_structs(arrays: Sequence[pa.Array], schema: Schema) -> pa.StructArray:
+    """Arrays as the columns of a struct."""
+    fields = [pa.field(field.name, array.type) for field, array in zip(schema.fields, arrays, strict=True)]
+    return pa.StructArray.from_arrays(arrays, fields=fields)
 
 
 def _read(values: Sequence[Any], schema: Schema) -> pa.Array:

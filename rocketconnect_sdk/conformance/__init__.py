@@ -5,7 +5,7 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{suite}"
-        for suite in ("source", "sink", "sink_case", "queue", "cursor", "listen", "documented", "converter", "transform")
+        for suite in ("source", "sink", "sink_case", "queue", "cursor", "listen", "table", "documented", "converter", "transform")
     )
 )
 

@@ -71,6 +71,11 @@ class Table(Generic[C]):
         return [each.name for each in self.columns]
 
     @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns, as those of a struct."""
+        return tuple(Field(each.name, each.schema) for each in self.columns)
+
+    @property
     def key(self) -> list[str]:
         """The columns of its key."""
         return [each.name for each in self.columns if each.in_key]

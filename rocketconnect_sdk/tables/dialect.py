@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 import pyarrow as pa
 
@@ -12,11 +12,10 @@ from rocketconnect_sdk.evolution import Change, Takes
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.tables.columns import AnyTable, C
+from rocketconnect_sdk.tables.columns import C
+from rocketconnect_sdk.tables.reader import Reader, T
 from rocketconnect_sdk.tables.values import Bad
 from rocketconnect_sdk.targets.rows import Rows
-
-T = TypeVar("T", bound=AnyTable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +108,10 @@ class Dialect(ABC, Generic[C, T]):
 
     def staged(self) -> None:
         """Called when the records of a batch are rows: ends what should not stay open till the next one. By default nothing."""
+
+    def reader(self) -> Reader[C, T] | None:
+        """Reads the tables for `rocketconnect verify`; it is at its end with the dialect. By default none does."""
+        return None
 
     @abstractmethod
     def close(self) -> None:

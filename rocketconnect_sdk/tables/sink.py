@@ -20,6 +20,7 @@ from rocketconnect_sdk.targets.owners import Owner
 if TYPE_CHECKING:
     from rocketconnect_sdk.tables.dialect import Dialect
     from rocketconnect_sdk.tables.task import Loader, TableTask
+    from rocketconnect_sdk.verification import SinkTables
 
 CHECK_SECONDS = 3.0
 """A check waits no longer for a server."""
@@ -83,6 +84,14 @@ class TableSink(RecordSink):
         owner = Owner(context.generation, context.task, context.epoch)
         loader = self.loader(config, context.connector_uid, owner, context.log)
         return TableTask(settings_of(config), self.dialect(config), loader, self.flush_policy(config))
+
+    def tables(self, config: Config) -> "SinkTables | None":
+        """Those that its dialect has a reader of. See Sink."""
+        from rocketconnect_sdk.tables.verification import KeptTables
+
+        dialect = self.dialect(config)
+        reader = dialect.reader()
+        return None if reader is None else KeptTables(settings_of(config), dialect, reader)
 
     def deleted(self, config: Config, connector_uid: str) -> None:
         """Removes its positions. See Sink."""

@@ -53,3 +53,18 @@ def told(values: pa.Array, bad: pa.Array, why: str) -> Iterator[tuple[int, str]]
     """What is wrong with values, where they are bad."""
     for row in pc.indices_nonzero(pc.fill_null(bad, False)).to_pylist():
         yield row, f"{shown(values[row])} {why}"
+
+
+def shown_bytes(values: pa.Array) -> pa.Array:
+    """Bytes as the text that they are; others by their digits, so that each is something else."""
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([None if value is None else _text(value) for value in values.to_pylist()], pa.string())
+
+
+def _text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"0x{value.hex()}"

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from connectors.clickhouse.client import Client
 from connectors.clickhouse.endpoint import Version, literal, quoted
+from connectors.clickhouse.reader import readable
 from connectors.jdbc.values import to_column
 from connectors.jdbc_source.place import Order
 from connectors.jdbc_source.readers import BatchSizer
@@ -141,7 +142,7 @@ class NewRows:
             conditions.append(f"{columns[0]} < {ordering.moment(now - self._delay)}")
             if self._position is None and self._first is not None:
                 conditions.append(f"{columns[0]} >= {ordering.moment(self._first)}")
-        selected = [_readable(quoted(each.name), each.schema) for each in self._target.columns.fields]
+        selected = [readable(quoted(each.name), each.schema) for each in self._target.columns.fields]
         selected += [self._micros(names[0])] if order.time else []
         rows = f"SELECT {', '.join(selected)} FROM {self._client.place.table(self._target.name)}"  # noqa: S608  # names are quoted
         return f"{rows} WHERE {' AND '.join(conditions)} ORDER BY {', '.join(columns)} LIMIT {count}"
@@ -196,13 +197,6 @@ class NewRows:
         return SourceBatch(
             self._partition, values, offsets, keys, schema=target.columns, key_schema=target.key, size=structs.nbytes
         )
-
-
-def _readable(column: str, schema: Schema) -> str:
-    """What is selected: texts that connectors.jdbc.values reads."""
-    if schema.type is Type.BOOLEAN:
-        return f"toString(toUInt8({column}))"
-    return f"toString({column}, 'UTC')" if schema.type is Type.TIMESTAMP else f"toString({column})"
 
 
 def _structs(schema: Schema, held: Mapping[str, pa.Array], count: int) -> pa.StructArray:

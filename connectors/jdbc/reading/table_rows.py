@@ -2,16 +2,13 @@
 
 from collections.abc import Generator, Sequence
 
-import pyarrow as pa
-
 from connectors.jdbc.dialect import Table
 from connectors.jdbc.keys import among, in_order
 from connectors.jdbc.session import Session
-from connectors.jdbc.values import to_column
-from rocketconnect_sdk.columns.arrow_types import to_arrow_type
+from connectors.jdbc.values import to_rows
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.verification import Key, ReadRows
+from rocketconnect_sdk.verification import Key, ReadRows, joined
 
 _FIRST, _MOST = 500, 10_000
 _BYTES = 8 << 20
@@ -62,7 +59,7 @@ class JdbcRows:
                     columns = rows.take(count)
                 if not columns:
                     return
-                made = self._made(columns)
+                made = to_rows(columns, self._columns)
                 yield made
                 count = max(1, min(_MOST, _BYTES * len(made.values) // max(1, made.values.nbytes)))
         finally:
@@ -78,7 +75,7 @@ class JdbcRows:
             )
             parts = []
             while columns := rows.take(_MOST):
-                parts.append(self._made(columns))
+                parts.append(to_rows(columns, self._columns))
             rows.close()
             connection.rollback()
         return joined(parts, self._columns)
@@ -107,28 +104,3 @@ class JdbcRows:
         """Of a column: a point in it divides nothing."""
         mark = self._session.dialect.quoted("a")[0]
         return mark + name.replace(mark, mark * 2) + mark
-
-    def _made(self, columns: Sequence[Sequence[object]]) -> ReadRows:
-        arrays: list[pa.Array] = []
-        wrong: dict[int, str] = {}
-        for field, values in zip(self._columns.fields, columns, strict=True):
-            array, found = to_column(values, field.schema)
-            arrays.append(array)
-            wrong |= {place: f"{field.name}: {reason}" for place, reason in found.items()}
-        return ReadRows(_structs(arrays, self._columns), wrong)
-
-
-def joined(parts: Sequence[ReadRows], columns: Schema) -> ReadRows:
-    """Rows one after the other."""
-    wrong: dict[int, str] = {}
-    begin = 0
-    for part in parts:
-        wrong |= {begin + place: reason for place, reason in part.wrong.items()}
-        begin += len(part.values)
-    empty = _structs([pa.nulls(0, to_arrow_type(field.schema)) for field in columns.fields], columns)
-    return ReadRows(pa.concat_arrays([empty, *(part.values for part in parts)]), wrong)
-
-
-def _structs(arrays: Sequence[pa.Array], columns: Schema) -> pa.StructArray:
-    fields = [pa.field(field.name, array.type) for field, array in zip(columns.fields, arrays, strict=True)]
-    return pa.StructArray.from_arrays(arrays, fields=fields)

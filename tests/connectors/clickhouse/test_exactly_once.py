@@ -15,15 +15,13 @@ import pytest
 
 from connectors.clickhouse import client
 from connectors.clickhouse.inserts import Inserts
-from connectors.clickhouse.sink import ClickHouseSink
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, SystemAway
 from rocketconnect_sdk.http import Answer
-from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.clickhouse.run import Run, opened
-from tests.connectors.runs import QUEUE, row, write_at_once
+from tests.connectors.runs import QUEUE, row
 from tests.servers.clickhouse import ClickHouse
 
 OTHER = "orders/broker-a/1"
@@ -66,12 +64,6 @@ def losing(monkeypatch: pytest.MonkeyPatch, number: int, error: BaseException, *
         yield
 
 
-def test_what_is_staged_is_in_no_table(clickhouse: ClickHouse, options: dict[str, str]) -> None:
-    run = opened(options).start()
-    run.task.abort([run.stage(run.batch(10))])
-    assert rows(clickhouse) == []
-
-
 @pytest.mark.parametrize("until", [15, 30])
 def test_rows_without_their_position_are_left_out_by_the_next_owner(
     clickhouse: ClickHouse, options: dict[str, str], monkeypatch: pytest.MonkeyPatch, until: int
@@ -112,29 +104,6 @@ def test_a_part_of_a_batch_that_is_there_is_completed(clickhouse: ClickHouse, op
     newer.write(20)
     found = clickhouse.run("SELECT offset FROM rows ORDER BY offset")
     assert [offset for (offset,) in found] == list(range(20))
-
-
-def test_an_owner_that_was_late_with_its_batch_writes_nothing(clickhouse: ClickHouse, options: dict[str, str]) -> None:
-    late = opened(options).start()
-    late.write(10)
-    receipt, commit = late.stage(late.batch(20)), late.commit_of(20)
-    newer = opened(options, epoch=2).start()
-    with pytest.raises(PermanentError, match="a newer owner writes there now"):
-        late.task.commit([receipt], commit)
-    assert rows(clickhouse) == expected(10)
-    newer.write(15)
-    assert rows(clickhouse) == expected(15)
-
-
-def test_a_plan_that_was_replaced_writes_nothing_whatever_its_tasks_were(clickhouse: ClickHouse, options: dict[str, str]) -> None:
-    older = opened(options, task=1, epoch=9).start()
-    older.write(10, OTHER)
-    newer = opened(options, generation=2, epoch=10).start()
-    assert newer.positions == {OTHER: QueuePosition(10)}
-    with pytest.raises(PermanentError):
-        older.write(20, OTHER)
-    newer.write(30, OTHER)
-    assert rows(clickhouse) == expected(30, 1)
 
 
 def test_an_insert_that_is_under_way_is_waited_for(old_clickhouse: ClickHouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,26 +162,6 @@ def test_an_insert_that_does_not_end_makes_the_next_owner_wait(old_clickhouse: C
     assert rows(server) == expected(10)
 
 
-def test_tasks_that_write_at_once_lose_nothing_of_each_other(clickhouse: ClickHouse, options: dict[str, str]) -> None:
-    runs = [opened(options, task=number, epoch=number + 1).start() for number in range(3)]
-    write_at_once(runs)
-    assert rows(clickhouse) == [each for number in range(3) for each in expected(25, number)]
-    newest = opened(options, generation=2, epoch=9).start()
-    assert newest.positions == {f"orders/broker-a/{number}": QueuePosition(25) for number in range(3)}
-
-
-def test_offsets_that_come_again_are_other_rows(clickhouse: ClickHouse, options: dict[str, str]) -> None:
-    run = opened(options).start()
-    run.write(10)
-    for position in (QueuePosition(0, era=1), QueuePosition(0, incarnation=1)):
-        run.positions = {QUEUE: position}
-        run.write(10)
-    other = opened(options, uid="other").start()
-    assert other.positions == {}
-    other.write(10)
-    assert clickhouse.run("SELECT count() FROM rows")[0][0] == 40
-
-
 def test_rows_of_one_message_are_told_apart(
     clickhouse: ClickHouse, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,20 +172,6 @@ def test_rows_of_one_message_are_told_apart(
         run.write(2, batch=packed.take(range(2)))
     opened(options, epoch=2).start().write(2, batch=packed)
     assert rows(clickhouse) == expected(6)
-
-
-def test_a_deleted_connector_leaves_its_rows_and_no_positions(clickhouse: ClickHouse, options: dict[str, str]) -> None:
-    sink, config = ClickHouseSink(), parse(ClickHouseSink.options, options)
-    sink.deleted(config, "uid")
-    opened(options).start().write(10)
-    opened(options, uid="other").start()
-    sink.deleted(config, "uid")
-    left = "SELECT DISTINCT connector FROM rocketconnect_positions"
-    deadline = time.monotonic() + 60
-    while clickhouse.run(left) != [["other"]]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    assert rows(clickhouse) == expected(10)
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import date
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,7 @@ from connectors.clickhouse.dialect import ClickHouse, rows_block, structure_of
 from connectors.clickhouse.endpoint import Endpoint
 from connectors.clickhouse.types import column_of
 from rocketconnect_sdk.http import HttpClient
-from rocketconnect_sdk.schema import Schema, Type, struct
+from rocketconnect_sdk.schema import Schema, Type, struct, timestamp
 from rocketconnect_sdk.tables.columns import target_of
 from rocketconnect_sdk.tables.dialect import fitted
 from rocketconnect_sdk.targets.rows import Rows
@@ -74,3 +75,12 @@ def test_values_within_others_are_told_by_row_too(kind: str) -> None:
             for of, held in _nested(schema, values):
                 _, reasons = _written(column, of, held)
                 assert reasons.keys() <= set(range(len(held)))
+
+
+@pytest.mark.parametrize("kind", ["Nullable(Date32)", "Nullable(DateTime)"])
+def test_a_null_beside_a_value_that_has_no_place_stays_a_null(kind: str) -> None:
+    is_date = "Date32" in kind
+    schema = Schema(Type.DATE, optional=True) if is_date else timestamp(optional=True)
+    values = pa.array([None, date(1, 1, 1)], pa.date32())
+    found, reasons = _written(kind, schema, values if is_date else values.cast(pa.timestamp("us", "UTC")))
+    assert (found.is_null()[0].as_py(), list(reasons)) == (True, [1])

@@ -87,11 +87,6 @@ def test_a_record_of_another_table_is_refused(clickhouse: ClickHouse) -> None:
     assert "the record is of another table" in told[0]
 
 
-def test_a_table_that_is_not_there_is_made_only_where_that_is_wanted(clickhouse: ClickHouse) -> None:
-    with pytest.raises(PermanentError, match="there is no table t"):
-        run_of(clickhouse, "fail", table_create="false").write_values([{"id": 1, "name": "a"}], FIRST)
-
-
 def test_a_table_without_places_is_refused_with_what_gives_it_them(clickhouse: ClickHouse) -> None:
     clickhouse.run("CREATE TABLE t (id Int32, name String) ENGINE = MergeTree ORDER BY id")
     with pytest.raises(PermanentError, match="lacks the columns _rc_queue, _rc_offset, _rc_row") as told:
@@ -115,20 +110,6 @@ def test_objects_without_a_schema_are_rows_of_the_table(clickhouse: ClickHouse) 
         [1, None, "2024-01-01 00:00:00"],
         [2, "b", "2024-01-01 00:00:00"],
     ]
-
-
-def test_objects_without_a_schema_are_rows_of_the_columns_that_are_named(clickhouse: ClickHouse) -> None:
-    run = run_of(clickhouse, "fail", columns="id:int32,name")
-    assert list(refusals(run, ['{"id": 1, "name": "a"}', '{"id": "x"}', '{"id": 2}'], None)) == [1]
-    assert columns(clickhouse) == {"id": "Nullable(Int32)", "name": "Nullable(String)"}
-    assert clickhouse.run("SELECT id, name FROM t ORDER BY id") == [[1, "a"], [2, None]]
-
-
-def test_a_value_that_is_no_row_and_has_no_table_is_refused(clickhouse: ClickHouse) -> None:
-    told = refusals(run_of(clickhouse, "fail"), ['{"id": 1}'], None)
-    assert "there is no table t to say what it is: set columns" in told[0]
-    clickhouse.run("CREATE TABLE t (id Int32, _rc_queue String, _rc_offset UInt64, _rc_row UInt32) ENGINE = MergeTree ORDER BY id")
-    assert "the value is no row" in refusals(run_of(clickhouse, "fail"), [7], _INT)[0]
 
 
 def test_changes_are_their_rows_and_what_is_no_whole_row_is_refused(clickhouse: ClickHouse) -> None:
@@ -185,13 +166,3 @@ def test_a_batch_of_too_many_partitions_says_what_to_do_and_is_not_waited_for(ne
     run = run_of(server, "fail", table_partition_by="id")
     with pytest.raises(PermanentError, match="Partition the table by less, make batches smaller"):
         run.write_values([{"id": number, "name": "x"} for number in range(200)], FIRST)
-
-
-def test_no_record_goes_into_a_table_of_positions_whatever_names_it(clickhouse: ClickHouse) -> None:
-    run = run_of(clickhouse, "evolve")
-    run.write_values([{"id": 1, "name": "a"}], FIRST)
-    other = run_of(clickhouse, "evolve", table="rocketconnect_positions", positions_table="others")
-    before = clickhouse.run("SELECT count() FROM rocketconnect_positions")
-    (reason,) = set(refusals(other, [{"id": 2, "name": "b"}], FIRST).values())
-    assert "is a table of positions" in reason
-    assert clickhouse.run("SELECT count() FROM rocketconnect_positions") == before

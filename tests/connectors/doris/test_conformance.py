@@ -1,7 +1,11 @@
+from collections.abc import Sequence
+
 import pytest
 
+from connectors.doris.endpoint import quoted
 from connectors.doris.sink import DorisSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.conformance.table import TableCase, TableSuite
 from tests.connectors.runs import ROW, row
 from tests.servers.doris import Doris
 from tests.suites import FewerKills, slow_but
@@ -31,3 +35,15 @@ class TestUpsert(SinkSuite):
     @pytest.fixture
     def case(self, doris: Doris, options: dict[str, str]) -> SinkCase:
         return case_of(doris, options | {"insert.mode": "upsert", "pk.fields": "queue,offset"})
+
+
+class TestTables(TableSuite):
+    @pytest.fixture
+    def case(self, doris: Doris) -> TableCase:
+        def read(table: str, names: Sequence[str]) -> list[tuple[object, ...]]:
+            if ("shop", table) not in doris.tables:
+                return []
+            return doris.run(f"SELECT {', '.join(map(quoted, names))} FROM `shop`.{quoted(table)}")
+
+        upserts = {"insert.mode": "upsert", "pk.fields": "id", "delete.enabled": "true"}
+        return TableCase(DorisSink(), doris.options("shop"), read, upserts, deletes=True)

@@ -13,14 +13,12 @@ from typing import Any
 import pytest
 
 from connectors.doris import client
-from connectors.doris.sink import DorisSink
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
-from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from tests.connectors.doris.run import Run, opened
 from tests.connectors.doris.stepper import Stepper, stepping
-from tests.connectors.runs import QUEUE, ROW, row, write_at_once
+from tests.connectors.runs import QUEUE, ROW, row
 from tests.servers.doris import Doris
 
 OTHER = "orders/broker-a/1"
@@ -75,12 +73,6 @@ def started(run: Run) -> Run:
         except (SystemAway, RetriableError):
             assert time.monotonic() < deadline
             time.sleep(0.01)
-
-
-def test_what_is_staged_is_in_no_table(doris: Doris, options: dict[str, str]) -> None:
-    run = opened(options).start()
-    run.task.abort([run.stage(run.batch(10))])
-    assert rows(doris) == []
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -345,20 +337,6 @@ def test_an_owner_that_died_between_any_two_steps_is_followed(
         assert rows(doris) == expected(newer.positions[QUEUE].until), stops
 
 
-def test_a_plan_that_was_replaced_writes_nothing_whatever_its_tasks_were(doris: Doris, options: dict[str, str]) -> None:
-    older = opened(options, task=1, epoch=9).start()
-    older.write(10, OTHER)
-    newer = opened(options, generation=2, epoch=10).start()
-    assert newer.positions == {OTHER: QueuePosition(10)}
-    with pytest.raises(PermanentError, match="a newer owner writes there now"):
-        older.write(20, OTHER)
-    assert doris.states()[-1] == "ABORTED"
-    newer.write(30, OTHER)
-    assert rows(doris) == expected(30, 1)
-    with pytest.raises(PermanentError, match="a newer owner"):
-        opened(options, task=1, epoch=11).start()
-
-
 def test_a_plan_knows_of_all_tasks_before_it_whichever_of_its_own_begins_first(doris: Doris, options: dict[str, str]) -> None:
     queues = [f"orders/broker-a/{number}" for number in range(3)]
     for number, queue in enumerate(queues):
@@ -385,26 +363,6 @@ def test_tasks_beside_each_other_leave_their_loads_alone(
         other.write(5, OTHER)
         assert writing.finish() is None
     assert rows(doris) == expected(10) + expected(5, 1)
-
-
-def test_tasks_that_write_at_once_lose_nothing_of_each_other(doris: Doris, options: dict[str, str]) -> None:
-    runs = [opened(options, task=number, epoch=number + 1).start() for number in range(3)]
-    write_at_once(runs)
-    assert rows(doris) == [each for number in range(3) for each in expected(25, number)]
-    newest = opened(options, generation=2, epoch=9).start()
-    assert newest.positions == {f"orders/broker-a/{number}": QueuePosition(25) for number in range(3)}
-
-
-def test_offsets_that_come_again_are_other_rows(doris: Doris, options: dict[str, str]) -> None:
-    run = opened(options).start()
-    run.write(10)
-    for position in (QueuePosition(0, era=1), QueuePosition(0, incarnation=1)):
-        run.positions = {QUEUE: position}
-        run.write(10)
-    other = opened(options, uid="other").start()
-    assert other.positions == {}
-    other.write(10)
-    assert len(rows(doris)) == 40
 
 
 def two_tables(run: Run, until: int) -> tuple[list[Any], SinkCommit]:
@@ -450,16 +408,6 @@ def test_a_batch_of_refused_records_is_a_position(doris: Doris, options: dict[st
     assert [each["offset"] for each in rows(doris)] == [5, 6, 7, 8, 9]
     with pytest.raises(PermanentError, match="a newer owner"):
         run.task.move(run.commit_of(12))
-
-
-def test_a_deleted_connector_leaves_its_rows_and_no_positions(doris: Doris, options: dict[str, str]) -> None:
-    sink, config = DorisSink(), parse(DorisSink.options, options)
-    sink.deleted(config, "uid")
-    opened(options).start().write(10)
-    opened(options, uid="other").start()
-    sink.deleted(config, "uid")
-    assert doris.run("SELECT DISTINCT connector FROM shop.rocketconnect_positions") == [("other",)]
-    assert rows(doris) == expected(10)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))])

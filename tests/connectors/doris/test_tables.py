@@ -178,16 +178,6 @@ def test_objects_without_a_schema_are_rows_of_the_table(doris: Doris, options: d
     assert doris.run("SELECT * FROM shop.rows WHERE id = 4") == [(4, "c", None)]
 
 
-def test_new_columns_are_added_where_that_is_wanted(doris: Doris, options: dict[str, str]) -> None:
-    run = opened(options | {"schema.evolution": "evolve"}).start()
-    run.write_values([{"id": 1}], struct([("id", INT)]))
-    run.write_values([{"id": 2, "größe": "x"}], struct([("id", INT), ("größe", Schema(Type.STRING))]))
-    run.write_values([{"id": 3}], struct([("id", INT)]))
-    assert doris.run("SELECT * FROM shop.rows ORDER BY id") == [(1, None), (2, "x"), (3, None)]
-    with pytest.raises(PermanentError, match=r"schema.evolution is fail"):
-        opened(options).stage(SinkBatch(QUEUE, "orders", [{"id": 1, "z": 1}], range(1), schema=struct([("id", INT), ("z", INT)])))
-
-
 def test_a_batch_whose_records_get_a_column_is_one_load(doris: Doris, options: dict[str, str]) -> None:
     run = opened(options | {"schema.evolution": "evolve"}).start()
     parts = []
@@ -198,11 +188,6 @@ def test_a_batch_whose_records_get_a_column_is_one_load(doris: Doris, options: d
     run.task.commit(parts, run.commit_of(2))
     assert doris.states() == ["VISIBLE"]
     assert doris.run("SELECT * FROM shop.rows ORDER BY id") == [(1, None), (2, 5)]
-
-
-def test_a_table_that_is_not_there_is_told(doris: Doris, options: dict[str, str]) -> None:
-    with pytest.raises(PermanentError, match=r"there is no table rows. Make it, or set table.create=true"):
-        refusals(doris, options | {"table.create": "false"}, [{"id": 1}], struct([("id", INT)]))
 
 
 def test_properties_are_those_of_all_tables_that_are_made(doris: Doris, options: dict[str, str]) -> None:
@@ -233,15 +218,6 @@ def test_what_only_the_server_refuses_stops_the_task_and_says_where_to_look(dori
     with pytest.raises(PermanentError, match=r"does not take these rows: .*too many filtered rows.*see http://.*error_log"):
         run.task.commit([receipt], commit)
     assert doris.states() == ["ABORTED"]
-
-
-def test_no_record_goes_into_a_table_of_positions_whatever_names_it(doris: Doris, options: dict[str, str]) -> None:
-    opened(options).start().write_values([{"id": 1}], struct([("id", INT)]))
-    before = doris.run("SELECT * FROM shop.rocketconnect_positions")
-    there = options | {"table": "rocketconnect_positions", "positions.table": "others"}
-    (reason,) = set(refusals(doris, there, [{"id": 2}], struct([("id", INT)])).values())
-    assert "is a table of positions" in reason
-    assert doris.run("SELECT * FROM shop.rocketconnect_positions") == before
 
 
 def of_letters(offset: int, topic: str) -> SinkBatch:

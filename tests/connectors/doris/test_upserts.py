@@ -44,20 +44,6 @@ def one(number: int, name: str) -> dict[str, object]:
     return {"id": number, "name": name}
 
 
-def test_the_last_row_of_each_key_stays(doris: Doris, upserts: dict[str, str]) -> None:
-    run = opened(upserts).start()
-    write(run, [one(1, "a"), one(2, "b"), one(1, "c")])
-    write(run, [one(2, "d"), one(3, "e"), one(3, "f")])
-    assert rows(doris) == [(1, "c"), (2, "d"), (3, "f")]
-
-
-def test_rows_of_one_key_of_several_parts_of_a_batch_are_one(doris: Doris, upserts: dict[str, str]) -> None:
-    run = opened(upserts).start()
-    parts = [run.stage(SinkBatch(QUEUE, "orders", [one(1, name)], range(at, at + 1), schema=ROW)) for at, name in enumerate("abc")]
-    run.task.commit(parts, run.commit_of(3))
-    assert rows(doris) == [(1, "c")]
-
-
 def test_changes_do_what_they_say(doris: Doris, upserts: dict[str, str]) -> None:
     run = opened(upserts).start()
     write(

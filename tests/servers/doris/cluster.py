@@ -21,6 +21,7 @@ _ADD = re.compile(r"ALTER TABLE `(\w+)`\.`((?:[^`]|``)*)` ADD COLUMN (.*)", re.D
 _INSERT = re.compile(r"INSERT INTO `(\w+)`\.`((?:[^`]|``)*)`", re.DOTALL)
 SIGN = "__DORIS_DELETE_SIGN__"
 _WHOLE = ("tinyint", "smallint", "int", "bigint", "largeint")
+_LONG_NUMBER = re.compile(r"\((-?\d+\.\d+|-?\d{19,})\)")
 _NO_KEY = ("string", "float", "double", "json")
 
 Fault = Callable[[str], str]
@@ -92,6 +93,7 @@ class Cluster:
     def __post_init__(self) -> None:
         self.lock = threading.RLock()
         self._base = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+        self._base.create_collation("numbers", lambda one, other: int(Decimal(one).compare(Decimal(other))))
         self._base.execute("ATTACH ':memory:' AS information_schema")
         columns = "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE, COLUMN_DEFAULT, EXTRA, ORDINAL_POSITION"
         self._base.execute(f"CREATE TABLE information_schema.columns ({columns})")
@@ -177,6 +179,8 @@ class Cluster:
             return ["Table", "Create Table"], [(name, _shown(self.tables[database, name]))]
         if found := _INSERT.match(text):
             text = self._replacing(text, self.tables[found[1], found[2]])
+        elif text.startswith("SELECT"):
+            text = _LONG_NUMBER.sub(r"'\1'", text)
         try:
             cursor = self._base.execute(_LITERAL.sub(_plain, text))
         except sqlite3.Error as error:
@@ -202,7 +206,8 @@ class Cluster:
         table = Table(database, name, model or "DUPLICATE", keys, kinds, newest, defaults)
         unique = f", PRIMARY KEY ({', '.join(f'`{each}`' for each in keys)})" if table.model == "UNIQUE" else ""
         try:
-            self._base.execute(f"CREATE TABLE `{database}`.`{name}` ({', '.join(f'`{each}`' for each in table.columns)}{unique})")
+            made = ", ".join(f"`{each}`{_stored(kind)}" for each, (kind, _) in kinds.items())
+            self._base.execute(f"CREATE TABLE `{database}`.`{name}` ({made}{unique})")
         except sqlite3.Error:
             raise Refused(1049, f"errCode = 2, detailMessage = Unknown database '{database}'") from None
         self.tables[database, name] = table
@@ -318,6 +323,12 @@ class Cluster:
             columns = ", ".join(f"`{each}`" for each in names)
             self._base.execute(f"{verb} INTO {where} ({columns}) VALUES ({marks})", [row[each] for each in names])
         self._base.execute("COMMIT")
+
+
+def _stored(kind: str) -> str:
+    """What SQLite is told of a column. Long numbers are texts there, in the order of numbers, and so are literals of such."""
+    name = kind.partition("(")[0]
+    return " TEXT COLLATE numbers" if name in ("largeint", "decimal") else " INT" if name in _WHOLE else ""
 
 
 def _plain(found: re.Match[str]) -> str:

@@ -113,10 +113,9 @@ class _Verification:
         sinks = {given.name: sink for given in self._order.sinks if (sink := self._sink(given)) is not None}
         if not sinks:
             names = ", ".join(given.name for given in self._order.sinks)[:200]
-            fix = "Name a connector that writes tables: jdbc_sink."
-            raise VerificationRejected(
-                "sink", names, "writes no tables of a database" if names else "there is none that writes tables", fix
-            )
+            fix = "Name a connector that writes tables: jdbc_sink, clickhouse_sink, doris_sink."
+            reason = "writes no tables of a database" if names else "there is none that writes tables"
+            raise VerificationRejected("sink", names, reason, fix)
         pairs = paired(source.tables(), sinks, self._order.tables)
         for name in sorted({pair.sink for pair in pairs}):
             _refuse_transforms(next(given for given in self._order.sinks if given.name == name), self._order.tables)
