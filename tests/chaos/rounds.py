@@ -9,7 +9,7 @@ from typing import Any
 
 from rocketconnect_cli.api import Api, ApiError
 from rocketconnect_cli.states import state_name
-from tests.chaos.faults.common import GROW, Deployment, Fault, Make, NoVictim
+from tests.chaos.faults.common import REORDERS, Deployment, Fault, Make, NoVictim
 from tests.chaos.ledger import Hit, Round
 from tests.chaos.load import Load
 
@@ -81,7 +81,7 @@ class Arena:
         if done.drained is None:
             done.why = done.why or f"not drained: {self._load.in_flight()} on their way"
         done.verdict = self._load.check()
-        if any(hit.fault == GROW for hit in done.hits):
+        if any(hit.fault in REORDERS for hit in done.hits):
             done.reordered, done.verdict = done.verdict.disordered, replace(done.verdict, disordered=0)
         done.states = self._states()
         if done.drained is not None and set(done.states) != self._load.connectors:

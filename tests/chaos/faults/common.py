@@ -80,7 +80,9 @@ class Fault(Protocol):
 
 
 GROW = "grow"
-"""The fault after which records go to other queues."""
+RESTORED = "restored"
+REORDERS = {GROW, RESTORED}
+"""The faults after which records go to other queues: there are more, or it is forgotten by which queue map they went."""
 AWAY_SECONDS = 60.0
 GROUPS = {"executors": ("executor",), "control-plane": STORES, **{f"every-{service}": (service,) for service in STORES}}
 """All processes of these roles are hit at once."""

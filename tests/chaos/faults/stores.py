@@ -14,7 +14,7 @@ import psycopg
 from rocketconnect_cli.instance.topology import STORES
 from tests.chaos.deployments import processes
 from tests.chaos.deployments.fleet import Fleet
-from tests.chaos.faults.common import Deployment, Fault, Make
+from tests.chaos.faults.common import RESTORED, Deployment, Fault, Make
 from tests.ended import ended
 from tests.servers.postgres import Postgres
 
@@ -70,7 +70,7 @@ class Restored:
     only: tuple[str, ...]
     age: float
     target: str
-    name: str = "restored"
+    name: str = RESTORED
     seconds: float = 0.0
     _names: list[str] = field(default_factory=list)
 
