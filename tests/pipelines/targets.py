@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 import httpx
 import pyarrow.parquet as pq
+import pymysql
 import redis
 
 from tests.databases.oracle import Difference
 from tests.databases.part import Part
 from tests.databases.tables import Table
-from tests.pipelines.sources import topic_of
+from tests.pipelines.sources import Ocean, topic_of
 from tests.servers.redis import Redis
 from tests.servers.search.real import OpenSearch
 
@@ -188,3 +189,40 @@ def _rows_of(file: Path) -> Iterable[Row]:
     """Without Hudi's own columns."""
     rows = pq.read_table(file).to_pylist()
     return [{name: value for name, value in row.items() if not name.startswith("_hoodie_")} for row in rows]
+
+
+class OceanTarget(Target):
+    """A table of OceanBase's kernel for each table."""
+
+    name = Ocean.name
+    has_driver = True
+
+    def __init__(self) -> None:
+        self._side = Ocean()
+        self.part = self._side.part
+
+    def options(self) -> Mapping[str, str]:
+        """See Target."""
+        return {
+            "connector.class": "jdbc_sink",
+            **self._side.as_sink(),
+            "table.name.format": "${table}",
+            "table.name.allowed": ".*",
+            "insert.mode": "upsert",
+            "pk.mode": "record_key",
+            "delete.enabled": "true",
+            "auto.create": "true",
+        }
+
+    def rows(self, table: Table) -> Iterable[Row]:
+        """See Target."""
+        with closing(self._side.connect()) as connection:
+            if not self._side.has(connection, table.name):
+                return ()
+            with closing(connection.cursor(pymysql.cursors.DictCursor)) as cursor:
+                cursor.execute(f"SELECT * FROM {table.name}")
+                return [*cursor.fetchall()]
+
+    def is_lost(self, error: BaseException) -> bool:
+        """See Target."""
+        return self._side.is_lost(error)

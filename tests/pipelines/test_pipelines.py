@@ -10,7 +10,7 @@ from tests.databases.mariadb import PASSWORD_NAME, MysqlSide
 from tests.databases.run import Plan, run
 from tests.pipelines.pipeline import Pipeline
 from tests.pipelines.sources import Ocean, Shop
-from tests.pipelines.targets import Cache, Lake, Search, Target
+from tests.pipelines.targets import Cache, Lake, OceanTarget, Search, Target
 from tests.servers.mariadb import PASSWORD
 
 pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.slow]
@@ -41,6 +41,14 @@ def test_an_index_a_lake_and_a_cache_become_the_tables_of_mariadb_though_everyth
     runs: Callable[[MysqlSide, Sequence[Target]], None], tmp_path: Path
 ) -> None:
     runs(Shop(), (Search(), Lake(tmp_path), Cache()))
+
+
+@pytest.mark.spark
+@pytest.mark.mariadb
+def test_oceanbase_becomes_the_tables_of_mariadb_though_everything_is_killed(
+    runs: Callable[[MysqlSide, Sequence[Target]], None],
+) -> None:
+    runs(Shop(), (OceanTarget(),))
 
 
 def test_an_index_becomes_the_tables_of_oceanbase_though_everything_is_killed(
