@@ -45,6 +45,7 @@ SERVERS = {
     "postgres-to-mariadb",
     "jms-to-jsonlines",
     "rabbitmq-to-jsonlines",
+    "rabbitmq-to-postgres",
     "redis-to-jsonlines",
     "rocketmq-to-rocketmq",
     "sftp-to-sftp",
@@ -208,6 +209,14 @@ def test_the_example_with_rabbitmq_works_as_it_is_written(instance: Any, tmp_pat
     with Rabbitmq().running() as server:
         ports = {"5672": str(server.port)}
         shown = written("rabbitmq-to-jsonlines")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_rabbitmq_and_a_database_works_as_it_is_written(instance: Any, tmp_path: Path, postgres_port: int) -> None:
+    with Rabbitmq().running() as server:
+        ports = {"5672": str(server.port), "5432": str(postgres_port)}
+        shown = written("rabbitmq-to-postgres")
         assert differing(shown, said(shown, instance.url, copied(tmp_path, ports), ports)) == []
 
 

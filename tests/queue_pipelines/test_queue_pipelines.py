@@ -10,7 +10,9 @@ from rocketconnect_cli.instance.topology import SPARK_WARM
 from tests.queue_pipelines.pipeline import Pipeline
 from tests.queue_pipelines.pipelines.kafka import KafkaToKafka
 from tests.queue_pipelines.pipelines.logs import LogsToOpenSearch
+from tests.queue_pipelines.pipelines.mqtt import MqttToMqtt
 from tests.queue_pipelines.pipelines.push import RedisToJava
+from tests.queue_pipelines.pipelines.rabbitmq import RabbitmqToPostgres
 from tests.queue_pipelines.pipelines.webhooks import WebhooksToOpenSearch
 from tests.queue_pipelines.run import run
 
@@ -21,9 +23,11 @@ pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.slow]
     "pipeline",
     [
         pytest.param(KafkaToKafka, marks=pytest.mark.kafka),
+        pytest.param(RabbitmqToPostgres, marks=[pytest.mark.spark, pytest.mark.postgres]),
         WebhooksToOpenSearch,
         LogsToOpenSearch,
         RedisToJava,
+        MqttToMqtt,
     ],
 )
 def test_everything_that_was_promised_is_there_though_each_part_of_the_pipeline_was_killed(

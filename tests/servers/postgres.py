@@ -104,8 +104,26 @@ class Postgres:
             self.remove()
 
     def kill(self) -> None:
-        """End it at once, for good."""
+        """End it at once."""
         self._stop(signal.SIGKILL)
+
+    def restart(self) -> None:
+        """Kill it, and start it again with its data.
+
+        Raises:
+            PostgresFailed: it does not start.
+        """
+        self.kill()
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                self._start()
+            except PostgresFailed:
+                # Those that it left behind hold its memory for a moment.
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return
 
     def demote(self) -> None:
         """Start it again as a hot standby of nobody, as a failover does with a primary that is to be one no longer."""
