@@ -189,10 +189,10 @@ def test_a_name_node_leads_to_data_nodes_that_are_allowed_alone(victim: Victim, 
     port = redirecting(f"http://127.0.0.1:{victim.port}/webhdfs/v1/a?op=CREATE")
     code = """
 from connectors.objects.logins import HdfsLogin
-from connectors.objects.location import HDFS, Place
+from connectors.objects.location import HDFS, Location
 from connectors.objects.webhdfs import WebHdfs
 guard()
-files = WebHdfs(Place(HDFS, "", "data"), HdfsLogin(told["url"], "tester"))
+files = WebHdfs(Location(HDFS, "", "data"), HdfsLogin(told["url"], "tester"))
 for ask in (lambda: files.create("a", b"x"), lambda: files.read("a", 0, 1)):
     try:
         ask()
