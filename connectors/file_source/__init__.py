@@ -26,6 +26,7 @@ from connectors.file_source.forms import inferred, make_format, needs_header
 from connectors.file_source.identity import filename_problem
 from connectors.file_source.places import last_end, opened, place_problems, read_before
 from connectors.file_source.present import first_line, origin_of, readable_files
+from connectors.file_source.rotation.dealing import BY_DEVICE, BY_HEAD
 from connectors.file_source.sampling import BYTES, ROWS, first_records
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem
@@ -115,7 +116,7 @@ class FileSource(Source):
         tasks = max_tasks if is_glob(config["filename"]) else 1
         # Once for all: what each task, each restart and each file that comes later reads is of the same types.
         columns = {_COLUMNS: inferred(config)} if config["columns"] == INFER else {}
-        return Plan([{"share": f"{number}/{tasks}", "by": "inode", **columns} for number in range(tasks)])
+        return Plan([{"share": f"{number}/{tasks}", "by": BY_HEAD, **columns} for number in range(tasks)])
 
     def sample(self, config: Config) -> SourceBatch | None:
         """The first records of the first file by name that has some. See Source."""
@@ -178,8 +179,8 @@ class FileSource(Source):
             context.log.info("columns=%s has found columns=%s", INFER, columns)
         making = partial(make_format, config, context.max_record_bytes, columns, columns_wanted=context.columns)
         # Plans of earlier versions do not say it: while they last, all tasks of one deal the files out as it was done then.
-        by_inode = task.get("by") == "inode"
-        return FileSourceTask(config, (int(number), int(tasks)), making, context, by_inode=by_inode)
+        by = task.get("by", BY_DEVICE)
+        return FileSourceTask(config, (int(number), int(tasks)), making, context, by=by)
 
 
 def _header_of(config: Config, partition: str) -> bytes:

@@ -6,7 +6,7 @@ HEAD is the CRC of the first line, or of the header and the first line behind it
 written into the same file one after the other. GENERATION counts the times that a file was written anew and yet began alike.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
@@ -91,9 +91,10 @@ class Places:
         """Whether names of partitions begin with a pattern."""
         return pattern == self._pattern
 
-    def known_inodes(self) -> set[int]:
-        """The inode of every file that is known."""
-        return {int(identity.split("-")[1], 16) for identity in self._newest}
+    def known_inodes(self, is_mine: Callable[[int], bool]) -> set[int]:
+        """The inode of every file that is known, of those whose HEAD is one of these."""
+        known = [identity.split("-") for identity in self._newest if identity.count("-") == 3]
+        return {int(inode, 16) for _, inode, _, head in known if is_mine(int(head, 16))}
 
     def knows(self, identity: Identity) -> bool:
         """Whether something of the file was read before."""

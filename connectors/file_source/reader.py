@@ -10,8 +10,9 @@ from connectors.file_source.content import Content, Plain, open_content
 from connectors.file_source.identity import HEAD_BYTES, FileCoordinate, Identity, Places, head_of
 from connectors.file_source.records import FIRST_PART, NOTHING, Cut, Format, located, too_long
 from connectors.file_source.rotation.copies import Copies
+from connectors.file_source.rotation.dealing import Dealing
 from connectors.file_source.rotation.fingerprint import SEEN_BYTES, Fingerprint, bytes_between
-from connectors.file_source.rotation.formers import Former, Formers, file_of
+from connectors.file_source.rotation.formers import Former, Formers
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, SourceBatch
 
@@ -46,6 +47,7 @@ class Reader:
         places: What is known of files.
         formers: What they held when they were read.
         copies: Tells whether it is the copy of another one.
+        dealing: Tells whether it is of this task.
         make_format: Gives a Format for it.
         gzip: It is compressed.
         known_only: It is read only if something of it was read before.
@@ -63,6 +65,7 @@ class Reader:
         places: Places,
         formers: Formers,
         copies: Copies,
+        dealing: Dealing,
         make_format: Callable[[], Format],
         *,
         gzip: bool,
@@ -75,7 +78,9 @@ class Reader:
         self._known_only = known_only
         self._is_alone = alone
         self.foreign = False
-        """It is none of those that were read before, and so it is not read."""
+        """It is of another task, or none of those that were read before, and so it is not read."""
+        self.was_read = False
+        """It is foreign, and something of it was read before this task started."""
         self.alike: Mapping[int, FileCoordinate] = {}
         """Where other files that began alike were read to, by their inodes, when this one is begun."""
         self.lost: Former | None = None
@@ -85,6 +90,7 @@ class Reader:
         self._places = places
         self._formers = formers
         self._copies = copies
+        self._dealing = dealing
         self._looked_back = False
         self._make_format = make_format
         self._stopping = stopping
@@ -154,7 +160,7 @@ class Reader:
         if self._place is None:
             self._too_short = not self._recognise(whole=last)
             if self._too_short:
-                self._is_unended = not self.foreign and self._content.head(_LOOKED_AT)[-1:] not in (b"\n", b"")
+                self._is_unended = not self.foreign and self._is_told_of and self._content.head(_LOOKED_AT)[-1:] not in (b"\n", b"")
                 return None
         while not self._stopping.is_set():
             piece = b"" if self._unseen else self._content.read(size)
@@ -174,6 +180,12 @@ class Reader:
         """Closes the file."""
         self._content.close()
 
+    @property
+    def _is_told_of(self) -> bool:
+        """Of several tasks that hold a file open because nobody knows how it begins, one tells of it."""
+        head = head_of(self._content.head(HEAD_BYTES), 1, whole=True)
+        return head is not None and self._dealing.has(head)
+
     def _is_another(self) -> bool:
         """Whether the file was emptied or written anew in its place."""
         state = self._content.stored_state
@@ -192,13 +204,18 @@ class Reader:
             self._look_back(shorter=True)
             return False
         self._identity = replace(self._identity, head=head)
-        self.foreign = self._known_only and not self._places.knows(self._identity)
+        self.foreign = not self._dealing.has(head) or (self._known_only and not self._places.knows(self._identity))
         if self.foreign:
+            if not self._known_only and not self._written_anew:
+                self._look_back()
+            self.was_read = self._places.knows(self._identity)
             return False
         if self._format.needs_header and not self._read_header(whole=whole):
             return False
         is_new = not self._places.knows(self._identity)
         if is_new and not self._written_anew and not self._is_alone and self.original is None:
+            if self._copies.may_be_unfinished(self._content, self.path):
+                return False
             self.original = self._copies.original_of(self._content, self.path)
             if self.original is None and not whole and self._copies.may_be_emptied(self._content, self.path):
                 return False
@@ -233,15 +250,11 @@ class Reader:
         """Looks for what stood here before. `shorter`: it is not told yet what stands here now, only whether that is less."""
         if self._looked_back:
             return
-        file = file_of(self._content)
-        for former in self._formers.at(file, str(self.path), *([""] if self._is_alone else [])):
-            was_here = former.path == str(self.path) or (self._is_alone and not former.path)
-            if former.file == file or (was_here and not shorter):
-                is_less = self._content.stored_size < former.offset[0]
-                # Another option may make another file of the same content.
-                if is_less if shorter else not any(former.is_held_by(self._content, lines) for lines in (1, 2)):
-                    self.lost, self._looked_back = former, True
-                return
+        former = self._formers.not_held_any_more(
+            self._content, self.path, self._dealing.is_of, alone=self._is_alone, shorter=shorter
+        )
+        if former is not None:
+            self.lost, self._looked_back = former, True
 
     def _former(self) -> Former | None:
         """What was read of it until now."""

@@ -1,10 +1,9 @@
 """The task: finds its files, and reads them in turn."""
 
 import os
-import stat
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
@@ -12,11 +11,12 @@ from shlex import quote
 
 from connectors.file_source.checks.doubts import unended_fix
 from connectors.file_source.content import is_glob, is_gzip, trouble
-from connectors.file_source.identity import Places, share_of
+from connectors.file_source.identity import Places
 from connectors.file_source.present import is_excluded
 from connectors.file_source.reader import Reader
 from connectors.file_source.records import Format
 from connectors.file_source.rotation.copies import Copies, lost
+from connectors.file_source.rotation.dealing import BY_HEAD, Dealing, Key
 from connectors.file_source.rotation.formers import Former, Formers
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
@@ -40,8 +40,6 @@ _UNENDED_SECONDS = 30.0
 _LOST_SECONDS = 86_400.0
 """For so long it is shown with the state that lines of a file may be missing."""
 
-Key = tuple[int, int]
-
 
 class FileSourceTask(SourceTask):
     """Reads its share of the files.
@@ -52,7 +50,7 @@ class FileSourceTask(SourceTask):
         make_format: Gives a Format for a file.
         context: What the runtime gives.
         clock: Seconds that only grow.
-        by_inode: Files are dealt out by their inodes alone; otherwise by their devices, too.
+        by: How files are dealt out to tasks: see Dealing.
         exclude: Names of files, with * and ?, that a glob does not mean; what was not read of a file that is packed there is read.
     """
 
@@ -66,7 +64,7 @@ class FileSourceTask(SourceTask):
         context: TaskContext,
         clock: Callable[[], float] = time.monotonic,
         *,
-        by_inode: bool = True,
+        by: str = BY_HEAD,
         exclude: Sequence[str] = (),
     ) -> None:
         self._filename: str = config["filename"]
@@ -74,10 +72,10 @@ class FileSourceTask(SourceTask):
         self._follow: bool = config["follow"]
         self._last_line: float = config["last.line.timeout"]
         self._every: float = config["discover.interval"]
-        self._share = share
-        self._by_inode = by_inode
         self._exclude = exclude
-        self._rest_seconds = make_format().rest_seconds
+        form = make_format()
+        self._rest_seconds = form.rest_seconds
+        self._dealing = Dealing(share, by, 2 if form.needs_header else 1, config)
         self._make_format = make_format
         self._context = context
         self._clock = clock
@@ -104,8 +102,9 @@ class FileSourceTask(SourceTask):
         self._drop_all()
         self._places = Places(self._filename, {name: position.offset for name, position in positions.items()})
         self._formers = Formers.stored(positions)
-        lines = 2 if self._make_format().needs_header else 1
-        self._copies = Copies(self._formers, self._found, self._compression, lines, follow=self._follow, clock=self._clock)
+        self._copies = Copies(
+            self._formers, self._found, self._compression, self._dealing.lines, follow=self._follow, clock=self._clock
+        )
         found = self._look()
         self._look_for_renamed(found)
 
@@ -208,7 +207,8 @@ class FileSourceTask(SourceTask):
         if reader.original is not None:
             self._tell_copied(reader, reader.original)
         if reader.lost is not None:
-            self._look_for_lost(reader, reader.lost)
+            former, reader.lost = reader.lost, None
+            self._look_for_lost(reader.path, former, is_told=reader.was_read)
         if reader.alike:
             self._tell_replaced(reader)
         if batch is not None or not reader.remaining:
@@ -226,22 +226,31 @@ class FileSourceTask(SourceTask):
         said = "%s holds what was read of %s: it is a copy, and is read on behind byte %d"
         self._context.log.info(said, reader.path, original.path or "another file", original.offset[0])
 
-    def _look_for_lost(self, reader: Reader, former: Former) -> None:
+    def _look_for_lost(self, path: Path, former: Former, *, is_told: bool) -> None:
         """What stood in a file that was emptied, written anew or replaced may be in a copy of it, or is not known."""
-        reader.lost = None
-        copy = self._copies.seek(former, reader.path)
+        copy = self._copies.seek(former, path)
         if copy is None:
-            said = lost(reader.path, former)
-            self._lost[reader.path] = said, self._clock()
-            self._context.log.warning("%s", said)
+            if not is_told:
+                said = lost(path, former)
+                self._lost[path] = said, self._clock()
+                self._context.log.warning("%s", said)
             return
-        self._lost.pop(reader.path, None)
+        self._lost.pop(path, None)
         state = copy.stat()
         key = (state.st_dev, state.st_ino)
         if state.st_ino != former.inode and key not in self._readers and self._found.get(state.st_ino) is None:
             self._make_room()
             self._open(copy, original=former)
             self._gone.add(key)
+
+    def _is_foreign(self, key: Key, path: Path) -> bool:
+        """Whether another task reads a file. What this one had read in its place is looked for."""
+        foreign = self._dealing.foreign(key, path, self._formers)
+        if foreign is not None and foreign.lost is not None:
+            # By who has read there since, before this task started, or by this one, when it read the file until it was emptied.
+            is_told = self._places.knows(foreign.identity) or self._lost.get(path, ("",))[0] == lost(path, foreign.lost)
+            self._look_for_lost(path, foreign.lost, is_told=is_told)
+        return foreign is not None
 
     def _tell_replaced(self, reader: Reader) -> None:
         """A file that took the place of one that was read, and begins alike, may be that one with changes."""
@@ -260,8 +269,10 @@ class FileSourceTask(SourceTask):
 
     def _close(self, key: Key) -> None:
         reader = self._readers.pop(key)
-        # As it was before it was read last: if it has grown since, it is opened again.
-        self._closed[key], _ = self._quiet.pop(key)
+        size, _ = self._quiet.pop(key)
+        if not reader.foreign:
+            # As it was before it was read last: if it has grown since, it is opened again.
+            self._closed[key] = size
         self._gone.discard(key)
         self._told.discard(key)
         reader.close()
@@ -283,44 +294,27 @@ class FileSourceTask(SourceTask):
         self._next_look = self._clock() + self._every
         many = is_glob(self._filename)
         names = sorted(glob(self._filename, recursive=True)) if many else [self._filename]  # noqa: PTH207
-        found = self._mine(path for path in map(Path, names) if not is_excluded(path, self._exclude))
+        found = self._dealing.found(path for path in map(Path, names) if not is_excluded(path, self._exclude))
         # Those whose places are known by their numbers; what is away for a moment is looked for in vain.
         self._found.clear()
         self._found.update((inode, path) for (_, inode), path in found.items())
         self._ever = self._ever or many or bool(found)
         self._closed = {key: size for key, size in self._closed.items() if key in found}
+        self._dealing.keep(found.keys() - self._readers.keys())
         # What was rotated away is not found by its name any more.
         self._waiting = deque((path, known_only) for path, known_only in self._waiting if known_only)
         for key, path in found.items():
             if key in self._readers:
                 self._readers[key].path = path
-            elif self._closed.get(key) != _size(path):
+            elif self._closed.get(key) != _size(path) and not self._is_foreign(key, path):
                 self._make_room()
                 self._open(path)
         self._gone = self._readers.keys() - found.keys()
         return found
 
-    def _mine(self, paths: Iterable[Path]) -> dict[Key, Path]:
-        found: dict[Key, Path] = {}
-        for path in paths:
-            try:
-                state = path.stat()
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise trouble(path, "looked at", error) from error
-            key = (state.st_dev, state.st_ino)
-            if not stat.S_ISREG(state.st_mode):
-                if not is_glob(self._filename):
-                    msg = f"{path} is not a file"
-                    raise PermanentError(msg)
-            elif share_of(0 if self._by_inode else key[0], key[1], self._share[1]) == self._share[0]:
-                found.setdefault(key, path)
-        return found
-
     def _look_for_renamed(self, found: Mapping[Key, Path]) -> None:
         """A file that was rotated while nobody looked lies in the same directory, under a name that the pattern does not match."""
-        missing = self._places.known_inodes() - {inode for _, inode in found}
+        missing = self._places.known_inodes(self._dealing.has) - {inode for _, inode in found}
         directories = {path.parent for path in found.values()} | {Path(self._filename).parent}
         if not missing or not self._follow:
             return
@@ -331,8 +325,8 @@ class FileSourceTask(SourceTask):
             except OSError:
                 # The directory of a pattern may not exist, or be a pattern itself; then nothing was rotated in it.
                 continue
-            for key, path in self._mine(paths).items():
-                if key[1] in missing:
+            for key, path in self._dealing.found(paths).items():
+                if key[1] in missing and key not in self._readers:
                     self._make_room()
                     # An inode alone says little: it may have been given to another file.
                     self._open(path, known_only=True)
@@ -349,6 +343,7 @@ class FileSourceTask(SourceTask):
                 self._places,
                 self._formers,
                 self._copies,
+                self._dealing,
                 self._make_format,
                 gzip=gzip,
                 known_only=known_only,

@@ -12,6 +12,7 @@ from connectors.file_source.encodings import UTF8, Transcoded
 from connectors.file_source.places import last_end, opened, place_problems
 from connectors.file_source.present import origin_of
 from connectors.file_source.records import Format, JsonLines, Text
+from connectors.file_source.rotation.dealing import BY_HEAD, BY_INODE
 from connectors.file_source.task import FileSourceTask
 from connectors.logs.forms import FORMS, JSON, RAW, grok_problems, reader_of
 from connectors.logs.gathering import Gathering
@@ -126,7 +127,7 @@ class LogSource(Source):
         """As of file_source: of a glob each task has a share of the files."""
         del positions
         tasks = max_tasks if is_glob(config["filename"]) else 1
-        return Plan([{"share": f"{number}/{tasks}"} for number in range(tasks)])
+        return Plan([{"share": f"{number}/{tasks}", "by": BY_HEAD} for number in range(tasks)])
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """The file, or those that a pattern means. See Source."""
@@ -158,9 +159,10 @@ class LogSource(Source):
         """See Source."""
         number, _, tasks = task["share"].partition("/")
         making = partial(_format_of, config, context.max_record_bytes)
-        return FileSourceTask(
-            config, (int(number), int(tasks)), making, context, exclude=config["exclude"] if is_glob(config["filename"]) else ()
-        )
+        exclude = config["exclude"] if is_glob(config["filename"]) else ()
+        # Plans of earlier versions do not say it: while they last, all tasks of one deal the files out as it was done then.
+        by = task.get("by", BY_INODE)
+        return FileSourceTask(config, (int(number), int(tasks)), making, context, by=by, exclude=exclude)
 
 
 def _is_gathered(config: Config) -> bool:

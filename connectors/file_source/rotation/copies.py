@@ -15,7 +15,8 @@ from connectors.file_source.rotation.formers import Former, Formers, file_of
 from rocketconnect_sdk.errors import PermanentError
 
 _EMPTIED_SECONDS = 10.0
-"""A copy of a file that is whole is held for so long after it grew last: who rotates by copies empties the file then."""
+"""A copy of a file that is whole is held for so long after it grew last: who rotates by copies empties the file then,
+and who packs it removes it."""
 _COMPARED = 1000
 """A new file is compared with so many that begin alike, the newest ones."""
 
@@ -66,9 +67,16 @@ class Copies:
         size = content.stored_size
         if not self._follow or not isinstance(content, Plain) or not size:
             return False
-        if not any(self._begins(there, content, size) for there in self._named_before(path, content)):
-            return False
-        now = self._clock()
+        return any(self._begins(there, content, size) for there in self._named_before(path, content)) and self._is_new(content)
+
+    def may_be_unfinished(self, content: Content, path: Path) -> bool:
+        """Whether a new file is one that is packed just now: what it is made of is there still, and goes when all is packed."""
+        is_packed = self._follow and not isinstance(content, Plain) and path.suffix == ".gz"
+        return is_packed and path.with_suffix("") in self._paths.values() and self._is_new(content)
+
+    def _is_new(self, content: Content) -> bool:
+        """Whether a copy grew a short time ago."""
+        now, size = self._clock(), content.stored_size
         known, since = self._seen.get(content.inode, (-1, now))
         if known != size:
             self._seen[content.inode] = size, now
@@ -136,8 +144,9 @@ def lost(path: Path, former: Former) -> str:
 
 def _like_named(path: Path) -> list[Path]:
     """The regular files beside a path whose names begin as its own does, it too."""
+    begin = Path(path.stem).stem if path.suffix == ".gz" else path.stem
     try:
         with os.scandir(path.parent) as entries:
-            return [found for found in map(Path, entries) if found.name.startswith(path.stem) and is_readable_file(found)]
+            return [found for found in map(Path, entries) if found.name.startswith(begin) and is_readable_file(found)]
     except OSError:
         return []

@@ -1,7 +1,8 @@
 """What files held before: each place to which one was read, with the content that it had there."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from connectors.file_source.content import Content
 from connectors.file_source.identity import HEAD_BYTES, Identity, head_of
@@ -128,6 +129,28 @@ class Formers:
     def at(self, *places: str) -> Iterator[Former]:
         """Those that are one of these files (file_of), or were at one of these paths, in the same order."""
         return self._sorted({partition for place in places for partition in self._by_place.get(place, ())})
+
+    def not_held_any_more(
+        self, content: Content, path: Path, is_mine: Callable[[Former], bool], *, alone: bool = False, shorter: bool = False
+    ) -> Former | None:
+        """What was read last in a file, or in its place, where the file does not hold it any more. Moves in it.
+
+        Args:
+            content: The file.
+            path: Where it is.
+            is_mine: Others are left out.
+            alone: It is the only file of its source, and each that was read before was in its place.
+            shorter: It is not told yet what stands there now, only whether that is less.
+        """
+        file = file_of(content)
+        here = self.at(file, str(path), *([""] if alone else []))
+        former = next((each for each in here if is_mine(each) and (each.file == file or not shorter)), None)
+        if former is None:
+            return None
+        is_less = content.stored_size < former.offset[0]
+        # Another option may make another file of the same content.
+        is_lost = is_less if shorter else not any(former.is_held_by(content, lines) for lines in (1, 2))
+        return former if is_lost else None
 
     def _sorted(self, partitions: Iterable[str]) -> Iterator[Former]:
         found = [self._all[partition] for partition in partitions]

@@ -13,7 +13,7 @@ import pytest
 
 from connectors.file_source import FileSource, task
 from connectors.file_source.birth import born_ns
-from connectors.file_source.identity import Identity, share_of
+from connectors.file_source.identity import Identity
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
@@ -433,35 +433,6 @@ def test_a_file_that_got_the_inode_of_a_rotated_one_is_not_read(tmp_path: Path) 
     append(path, "two\n")
     known = {re.sub(r"#(\w+)-\w+-", rf"#\1-{other.stat().st_ino:x}-", partition): at for partition, at in file.positions.items()}
     assert Following(path, known).read() == ["two"]
-
-
-def test_tasks_on_machines_with_other_device_numbers_share_every_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in range(50):
-        (tmp_path / f"{number}").write_text("line\n")
-    config = parse(FileSource.options, {"filename": f"{tmp_path}/*"})
-    look, read = Path.stat, []
-    for number, share in enumerate(FileSource().plan(config, 4, {}).tasks):
-
-        def stat(path: Path, device: int = number, **options: bool) -> os.stat_result:
-            known = list(look(path, **options))
-            known[2] = 1000 + device
-            return os.stat_result(known)
-
-        task = FileSource().open(config, share, TaskContext())
-        with monkeypatch.context() as mounted:
-            mounted.setattr(Path, "stat", stat)
-            read += [path.name for path in task._mine(sorted(tmp_path.iterdir())).values()]
-    assert sorted(read) == sorted(str(number) for number in range(50))
-
-
-def test_the_tasks_of_a_plan_of_an_earlier_version_deal_files_out_as_they_did(tmp_path: Path) -> None:
-    for number in range(20):
-        (tmp_path / f"{number}").write_text("line\n")
-    config = parse(FileSource.options, {"filename": f"{tmp_path}/*"})
-    task = FileSource().open(config, {"share": "1/2"}, TaskContext())
-    device = tmp_path.stat().st_dev
-    mine = [path for path in tmp_path.iterdir() if share_of(device, path.stat().st_ino, 2) == 1]
-    assert sorted(task._mine(sorted(tmp_path.iterdir())).values()) == sorted(mine)
 
 
 def test_a_line_that_is_corrected_in_the_file_itself_goes_on_without_sending_any_again(tmp_path: Path) -> None:
