@@ -13,7 +13,7 @@ from connectors.clickhouse.endpoint import Version, literal, quoted
 from connectors.clickhouse.places import EXACT_ENGINES
 from connectors.clickhouse.tables import Table
 from connectors.clickhouse.types import Column
-from connectors.jdbc.values import to_column, to_structs
+from connectors.jdbc.values import to_column, to_rows
 from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.tables.reader import Reader, floor, micros_of
@@ -59,14 +59,7 @@ class ClickHouseReader(Reader[Column, Table]):
         selected = ", ".join(readable(quoted(each.name), each.schema, each.kind) for each in table.columns)
         becomes = " FINAL" if table.engine.endswith("MergeTree") and table.engine not in EXACT_ENGINES else ""
         found = self._client.texts(f"SELECT {selected} FROM {self._client.place.table(table.name)}{becomes} {tail}")  # noqa: S608  # quoted
-        arrays: list[pa.Array] = []
-        wrong: dict[int, str] = {}
-        for column, values in zip(table.columns, found or [[] for _ in table.columns], strict=True):
-            array, bad = _column(values, column.schema)
-            arrays.append(array)
-            wrong |= {place: f"{column.name}: {reason}" for place, reason in bad.items()}
-        fields = Schema(Type.STRUCT, fields=table.fields)
-        return ReadRows(to_structs(arrays, fields), wrong)
+        return to_rows(found or [[] for _ in table.columns], Schema(Type.STRUCT, fields=table.fields), _column)
 
     def _moment(self, micros: int) -> str:
         if self._client.version < _MOMENTS:

@@ -1,6 +1,6 @@
 """What a database gives, as columns of a schema. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +15,8 @@ from rocketconnect_sdk.verification import ReadRows
 
 _WRONG = (pa.ArrowException, RecordError, ValueError, TypeError, OverflowError)
 _UTC = ("Z$", "[+]00:00$")
+Made = Callable[[Sequence[Any], Schema], tuple[pa.Array, Mapping[int, str]]]
+"""Makes an array of values, and says what is wrong with some: see to_column."""
 
 
 def to_column(values: Sequence[Any], schema: Schema) -> tuple[pa.Array, Mapping[int, str]]:
@@ -42,21 +44,16 @@ def to_column(values: Sequence[Any], schema: Schema) -> tuple[pa.Array, Mapping[
     return pa.concat_arrays(parts), wrong
 
 
-def to_rows(columns: Sequence[Sequence[Any]], schema: Schema) -> ReadRows:
-    """Columns, as to_column takes them, as rows of a struct of columns."""
+def to_rows(columns: Sequence[Sequence[Any]], schema: Schema, made: Made = to_column) -> ReadRows:
+    """Columns, as `made` takes them, as rows of a struct of columns."""
     arrays: list[pa.Array] = []
     wrong: dict[int, str] = {}
     for field, values in zip(schema.fields, columns, strict=True):
-        array, found = to_column(values, field.schema)
+        array, found = made(values, field.schema)
         arrays.append(array)
         wrong |= {place: f"{field.name}: {reason}" for place, reason in found.items()}
-    return ReadRows(to_structs(arrays, schema), wrong)
-
-
-def to_structs(arrays: Sequence[pa.Array], schema: Schema) -> pa.StructArray:
-    """Arrays as the columns of a struct."""
     fields = [pa.field(field.name, array.type) for field, array in zip(schema.fields, arrays, strict=True)]
-    return pa.StructArray.from_arrays(arrays, fields=fields)
+    return ReadRows(pa.StructArray.from_arrays(arrays, fields=fields), wrong)
 
 
 def _read(values: Sequence[Any], schema: Schema) -> pa.Array:
