@@ -4,6 +4,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Protocol, TypeVar
@@ -102,7 +103,7 @@ def _said(deployment: Deployment, process: psutil.Process, target: str) -> str:
 
 
 @dataclass(slots=True)
-class _Aimed:
+class Aimed:
     """At processes: one of a role or all of a group, and with `whole` at all that they have started, too."""
 
     deployment: Deployment
@@ -129,7 +130,7 @@ class _Aimed:
 
 
 @dataclass(slots=True)
-class Kill(_Aimed):
+class Kill(Aimed):
     """SIGKILL; what is looked after comes back after that time."""
 
     name: str = "kill"
@@ -145,7 +146,7 @@ class Kill(_Aimed):
 
 
 @dataclass(slots=True)
-class Terminate(_Aimed):
+class Terminate(Aimed):
     """SIGTERM: it closes in good order, which is waited for, and is started again."""
 
     name: str = "restart"
@@ -167,7 +168,7 @@ class Terminate(_Aimed):
 
 
 @dataclass(slots=True)
-class Pause(_Aimed):
+class Pause(Aimed):
     """SIGSTOP; SIGCONT heals."""
 
     name: str = "pause"
@@ -307,28 +308,15 @@ class Grow:
 
     def inject(self) -> str:
         """See Fault."""
-        said = self.executor.inject()
+        said, deployment = self.executor.inject(), self.executor.deployment
         with Client(self.name_server, timeout=10) as client, Api(self.rest) as api:
             for source, topic in self.topics.items():
-                queues = self._insist(lambda topic=topic: self._grow(client, topic))  # type: ignore[misc]
-                self._insist(lambda source=source, queues=queues: self._revise(api, source, queues))  # type: ignore[misc]
+                queues = insist(deployment, partial(self._grow, client, topic), _is_away)
+                insist(deployment, partial(self._revise, api, source, queues), _is_away)
         return said
 
     def heal(self) -> None:
         """Topics keep what they have got."""
-
-    def _insist(self, call: Callable[[], T]) -> T:
-        """The broker, or the executor that checks a configuration, may be one that has just died."""
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                return call()
-            except (RetriableError, TopicNotFound, ApiError) as error:
-                away = not isinstance(error, ApiError) or error.exit_code in (Exit.UNAVAILABLE, Exit.TIMEOUT)
-                if not away or time.monotonic() > deadline:
-                    raise
-            self.executor.deployment.look_after()
-            time.sleep(0.2)
 
     def _grow(self, client: Client, topic: str) -> int:
         queues = len(client.queues(topic, fresh=True)) + self.executor.random.randint(1, 2)
@@ -342,6 +330,29 @@ class Grow:
         # It is there already when an answer was lost.
         if config != stored["config"]:
             api.request("PUT", connector_path(source), body={"config": config})
+
+
+def insist(deployment: Deployment, call: Callable[[], T], is_away: Callable[[Exception], bool], seconds: float = 60.0) -> T:
+    """Calls until it goes well: whom it needs may be one that has just died, and is started again meanwhile.
+
+    Raises what the call does, where that does not say that somebody is away, or says it for longer than `seconds`.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            return call()
+        except Exception as error:
+            if not is_away(error) or time.monotonic() > deadline:
+                raise
+        deployment.look_after()
+        time.sleep(0.2)
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether the broker, or the executor that checks a configuration, is away."""
+    if isinstance(error, ApiError):
+        return error.exit_code in (Exit.UNAVAILABLE, Exit.TIMEOUT)
+    return isinstance(error, RetriableError | TopicNotFound)
 
 
 @dataclass(slots=True)

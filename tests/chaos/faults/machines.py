@@ -1,13 +1,11 @@
 """What goes wrong with machines: one vanishes without a word, or its clock is wrong."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from signal import SIGKILL
 
-from tests.chaos.deployments import processes
 from tests.chaos.deployments.fleet import BROKERS, SERVICES, clock_of
-from tests.chaos.faults.common import LEASE_SECONDS, Deployment, Fault, Make, NoVictim
+from tests.chaos.faults.common import LEASE_SECONDS, Aimed, Deployment, Fault, Kill, Make
 from tests.chaos.network import Network
 
 HOUR = 3600
@@ -17,30 +15,28 @@ CLOCKS = (-HOUR, -5, 5, HOUR, 24 * 365 * 24 * HOUR)
 
 @dataclass(slots=True)
 class Vanish:
-    """A machine with an executor is gone: its processes end, and nobody is told, so the other side keeps its connections."""
+    """A machine with an executor is gone: its processes end, and nobody is told, so the other side keeps its connections.
 
-    deployment: Deployment
-    random: Random
+    Args:
+        executor: The kill, of all that it has started, too.
+        network: It is on a host of its own there, which has its name.
+        seconds: How long it is away.
+    """
+
+    executor: Kill
     network: Network
     seconds: float
     target: str = "executor"
     name: str = "vanish"
 
     def aim(self) -> None:
-        """Any executor."""
+        """See Fault."""
+        self.executor.aim()
 
     def inject(self) -> str:
         """See Fault."""
-        found = processes.find("executor")
-        if not found:
-            msg = "no executor runs"
-            raise NoVictim(msg)
-        victim = self.random.choice(found)
-        host = self.deployment.name_of(victim.pid)
-        self.network.cut([(host, SERVICES), (host, BROKERS)])
-        self.deployment.hold(host, self.seconds)
-        processes.send(processes.with_children(victim), SIGKILL)
-        return host
+        self.network.cut([(host, other) for host in self.executor.names for other in (SERVICES, BROKERS)])
+        return self.executor.inject()
 
     def heal(self) -> None:
         """Another machine is at its address."""
@@ -48,26 +44,15 @@ class Vanish:
 
 
 @dataclass(slots=True)
-class Clock:
+class Clock(Aimed):
     """The clock of a service, or of an executor with all that it starts, jumps."""
 
-    deployment: Deployment
-    random: Random
-    target: str
-    seconds: float
     name: str = "clock"
-    _file: Path | None = field(default=None)
-
-    def aim(self) -> None:
-        """Any of the role."""
+    _file: Path | None = None
 
     def inject(self) -> str:
         """See Fault."""
-        found = processes.find(self.target)
-        if not found:
-            msg = f"no {self.target} runs"
-            raise NoVictim(msg)
-        victim = self.deployment.name_of(self.random.choice(found).pid)
+        (victim,) = self.names
         wrong = self.random.choice(CLOCKS)
         self._file = clock_of(self.deployment.failpoints, victim)
         # In one step: it is read all the time.
@@ -95,6 +80,7 @@ def on_machines(network: Network) -> dict[tuple[str, str], Make]:
     """What hits machines of a network: one is gone for longer than a lease."""
 
     def vanish(deployment: Deployment, random: Random) -> Fault:
-        return Vanish(deployment, random, network, LEASE_SECONDS + random.uniform(3, 20))
+        executor = Kill(deployment, random, "executor", LEASE_SECONDS + random.uniform(3, 20), whole=True)
+        return Vanish(executor, network, executor.seconds)
 
     return {("executor", "vanish"): vanish}

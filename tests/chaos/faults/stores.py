@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -14,7 +13,7 @@ import psycopg
 from rocketconnect_cli.instance.topology import STORES
 from tests.chaos.deployments import processes
 from tests.chaos.deployments.fleet import Fleet
-from tests.chaos.faults.common import RESTORED, Deployment, Fault, Make
+from tests.chaos.faults.common import RESTORED, Deployment, Fault, Make, insist
 from tests.ended import ended
 from tests.servers.postgres import Postgres
 
@@ -49,7 +48,7 @@ class ReadOnly:
 
     def _take_changes(self, does: bool) -> None:
         # Another fault may have ended it; what it was told outlives it.
-        _insist(self.deployment, lambda: self.postgres.take_changes(does), psycopg.OperationalError)
+        insist(self.deployment, lambda: self.postgres.take_changes(does), _is_away, _LIMIT_SECONDS)
 
 
 @dataclass(slots=True)
@@ -77,7 +76,7 @@ class Restored:
     def aim(self) -> None:
         """Saves them, and lets records flow for a while."""
         self.file.unlink(missing_ok=True)
-        _insist(self.deployment, lambda: self._command("backup", str(self.file)), subprocess.CalledProcessError)
+        insist(self.deployment, lambda: self._command("backup", str(self.file)), _is_away, _LIMIT_SECONDS)
         until = time.monotonic() + self.age
         while time.monotonic() < until:
             self.deployment.look_after()
@@ -95,7 +94,7 @@ class Restored:
             time.sleep(0.02)
         # It refuses while the database has a connection of a service.
         words = [word for service in self.only for word in ("--only", service)]
-        _insist(self.deployment, lambda: self._command("restore", str(self.file), "--yes", *words), subprocess.CalledProcessError)
+        insist(self.deployment, lambda: self._command("restore", str(self.file), "--yes", *words), _is_away, _LIMIT_SECONDS)
         for name in self._names:
             self.deployment.hold(name, 0.0)
         return f"stores of {', '.join(self.only or STORES)}, {self.age:.1f} s old"
@@ -109,16 +108,9 @@ class Restored:
         subprocess.run([_COMMAND, *words, "--store-url", self.url], check=True, capture_output=True, timeout=_LIMIT_SECONDS)
 
 
-def _insist(deployment: Deployment, call: Callable[[], None], away: type[Exception]) -> None:
-    deadline = time.monotonic() + _LIMIT_SECONDS
-    while True:
-        try:
-            return call()
-        except away:
-            if time.monotonic() > deadline:
-                raise
-        deployment.look_after()
-        time.sleep(0.2)
+def _is_away(error: Exception) -> bool:
+    """Whether the database, or one of our commands about it, has to be tried again."""
+    return isinstance(error, psycopg.OperationalError | subprocess.CalledProcessError)
 
 
 def on_stores(fleet: Fleet) -> dict[tuple[str, str], Make]:

@@ -5,8 +5,8 @@ import pytest
 from connectors.clickhouse.endpoint import quoted
 from connectors.clickhouse.sink import ClickHouseSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.conformance.runs import ROW, row
 from rocketconnect_sdk.conformance.table import TableCase, TableSuite
-from tests.connectors.runs import ROW, row
 from tests.servers.clickhouse import ClickHouse
 from tests.suites import FewerKills, slow_but
 

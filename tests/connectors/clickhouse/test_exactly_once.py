@@ -15,13 +15,13 @@ import pytest
 
 from connectors.clickhouse import client
 from connectors.clickhouse.inserts import Inserts
+from rocketconnect_sdk.conformance.runs import QUEUE, row
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, SystemAway
 from rocketconnect_sdk.http import Answer
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.clickhouse.run import Run, opened
-from tests.connectors.runs import QUEUE, row
 from tests.servers.clickhouse import ClickHouse
 
 OTHER = "orders/broker-a/1"

@@ -10,6 +10,7 @@ from connectors.clickhouse import client
 from connectors.clickhouse.dialect import ClickHouse as Tables
 from connectors.clickhouse.sink import ClickHouseSink
 from rocketconnect_sdk.configuration.connector_options import check_connector, sink_options
+from rocketconnect_sdk.conformance.runs import LOG
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.http import Answer
@@ -18,7 +19,6 @@ from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.targets.owned import Target
 from tests import free_ports
 from tests.connectors.clickhouse.run import Run, opened
-from tests.connectors.runs import LOG
 from tests.servers.clickhouse import PASSWORD, ClickHouse
 
 _PLACES = "_rc_queue String, _rc_offset UInt64, _rc_row UInt32"

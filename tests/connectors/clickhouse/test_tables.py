@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from rocketconnect_sdk.conformance.runs import QUEUE
 from rocketconnect_sdk.errors import PermanentError, RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
 from tests.connectors.clickhouse.run import Run, opened
-from tests.connectors.runs import QUEUE
 from tests.servers.clickhouse import ClickHouse
 
 _INT, _LONG, _TEXT = Schema(Type.INT32), Schema(Type.INT64), Schema(Type.STRING)

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from connectors.clickhouse.native import block, type_of
 from rocketconnect_sdk.columns.compact import Column
+from rocketconnect_sdk.conformance.runs import QUEUE
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, Unit, decimal, struct, timestamp
 from tests.connectors.clickhouse.run import opened
-from tests.connectors.runs import QUEUE
 from tests.servers.clickhouse import ClickHouse
 
 _TEXT = Schema(Type.STRING)

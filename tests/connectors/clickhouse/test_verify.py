@@ -12,6 +12,7 @@ from connectors.clickhouse.types import column_of
 from connectors.mysql_cdc_source import MysqlCdcSource
 from rocketconnect_sdk.columns.compact import Column
 from rocketconnect_sdk.configuration.connector_options import parse_source
+from rocketconnect_sdk.conformance.runs import QUEUE
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.http import HttpClient
 from rocketconnect_sdk.record import SinkBatch
@@ -23,18 +24,12 @@ from services.executor.secrets.resolving import resolve
 from tests.connectors.clickhouse.run import opened
 from tests.connectors.mysql_cdc_source import capturing
 from tests.connectors.mysql_cdc_source.binlog.reading import Database
-from tests.connectors.runs import QUEUE
-from tests.connectors.verified import Shop
+from tests.connectors.verified import LINE, Shop, goes_on_behind_the_key_at_which_it_ended, line, says_what_cannot_be_compared
 from tests.servers.clickhouse import ClickHouse
 from tests.servers.mariadb import PASSWORD, Mariadb
 from tests.services.executor.host.jobs.test_verification import EDGES, EVERYTHING, FULL, NULLS
 
-LINE = struct([("id", Schema(Type.INT64)), ("name", Schema(Type.STRING, optional=True)), ("price", Schema(Type.FLOAT64))])
 REPLACING = {"delivery": "at_least_once", "table.engine": "ReplacingMergeTree", "table.order.by": "id"}
-
-
-def row(number: int) -> dict[str, object]:
-    return {"id": number, "name": None if number % 5 == 0 else f"n{number}", "price": number / 8}
 
 
 @pytest.fixture
@@ -47,22 +42,17 @@ def shop(tmp_path: Path, options: dict[str, str]) -> Shop:
     return Shop(tmp_path, ClickHouseSink, options | REPLACING)
 
 
-def fill(shop: Shop, count: int) -> None:
-    shop.run("CREATE TABLE orders (id INTEGER PRIMARY KEY, name TEXT, price REAL NOT NULL)")
-    shop.run("INSERT INTO orders VALUES (?, ?, ?)", *(tuple(row(number).values()) for number in range(count)))
-
-
 def test_rows_that_were_replaced_do_not_count_and_what_is_sent_again_is_equal(options: dict[str, str], shop: Shop) -> None:
-    fill(shop, 1300)
+    shop.fill(1300)
     run = opened(options | REPLACING).start()
-    run.write_values([row(number) | {"name": "old"} for number in range(1300) if number != 700], LINE)
-    run.write_values([row(number) for number in range(1300) if number != 700], LINE)
+    run.write_values([line(number) | {"name": "old"} for number in range(1300) if number != 700], LINE)
+    run.write_values([line(number) for number in range(1300) if number != 700], LINE)
     assert shop.differences() == [("[700]", "MISSING", "")]
     run.write_values([{"id": -1, "name": "x", "price": 1.0}, {"id": 9, "name": None, "price": 1.5}], LINE)
     told = [("[-1]", "EXTRA", ""), ("[9]", "DIFFERENT", "name, price"), ("[700]", "MISSING", "")]
     assert shop.differences() == told
     assert shop.differences("[-1]", "[9]", "[10]", "[700]", "[701]") == told
-    run.write_values([row(9), row(700)], LINE)
+    run.write_values([line(9), line(700)], LINE)
     assert shop.differences() == told[:1]
     # The row that is too many stays: what deletes it is no record of this sink.
     row_schema = struct([(field.name, field.schema) for field in LINE.fields], optional=True)
@@ -78,11 +68,11 @@ def test_each_record_that_is_a_row_of_its_own_is_one_too_many(
     """Wherever a page ends: rows of one key are never on two."""
     monkeypatch.setattr(verification, "_FIRST", 4)
     monkeypatch.setattr(verification, "_MOST", 4)
-    fill(shop, 12)
+    shop.fill(12)
     run = opened(options).start()
     for _ in range(2):
-        run.write_values([row(number) for number in range(12)], LINE)
-    run.write_values([row(5)] * 10, LINE)
+        run.write_values([line(number) for number in range(12)], LINE)
+    run.write_values([line(5)] * 10, LINE)
     again = "there is more than one row of this key"
     wanted = [(f"[{number}]", "EXTRA", again) for number in range(12) for _ in range(11 if number == 5 else 1)]
     assert shop.differences() == wanted
@@ -94,32 +84,11 @@ def test_a_comparison_goes_on_behind_the_key_at_which_it_ended(
     """Keys are of two columns, one of them a text, in the order of its bytes."""
     monkeypatch.setattr(verification, "_FIRST", 7)
     monkeypatch.setattr(verification, "_MOST", 7)
-    shop.run("CREATE TABLE orders (town TEXT, number INTEGER, PRIMARY KEY (town, number))")
-    keys = [(town, number) for town in ("a", "Z", "é", "b'\\c", "😀") for number in (-1, 0, 3, 1 << 60)]
-    shop.run("INSERT INTO orders VALUES (?, ?)", *keys)
-    schema = struct([("town", Schema(Type.STRING)), ("number", Schema(Type.INT64))])
-    run = opened(options | REPLACING | {"table.order.by": "number, town"}).start()
-    run.write_values([{"town": town, "number": number} for town, number in keys if number], schema)
-    found, token, parts = [], "", 0
-    while parts == 0 or token:
-        part = shop.verified(token=token, seconds=0)
-        assert (part.problems, part.trouble) == ([], "")
-        found += [(each.key, each.kind) for each in part.differences]
-        token, parts = part.next_page_token, parts + 1
-    assert found == [(f'["{town}", 0]', "MISSING") for town in ("Z", "a", "b'\\\\c", "é", "😀")]
-    assert parts > 2
+    assert goes_on_behind_the_key_at_which_it_ended(shop, opened(options | REPLACING | {"table.order.by": "number, town"}))
 
 
 def test_what_cannot_be_compared_is_said(options: dict[str, str], shop: Shop) -> None:
-    shop.run("CREATE TABLE orders (id INTEGER, name TEXT)")
-    assert "rows is no table of" in shop.verified().trouble
-    opened(options).start().write_values([row(1)], LINE)
-    (problem,) = shop.verified().problems
-    assert (problem.value, problem.reason) == ("orders", "has no key")
-    shop.run("DROP TABLE orders")
-    shop.run("CREATE TABLE orders (id TEXT PRIMARY KEY, more TEXT)")
-    (problem,) = shop.verified().problems
-    assert problem.reason == "has texts in id of its key, and rows has numbers"
+    says_what_cannot_be_compared(shop, opened(options))
 
 
 def test_names_may_be_anything(options: dict[str, str], shop: Shop) -> None:

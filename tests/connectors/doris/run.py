@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from connectors.doris.sink import DorisSink
+from rocketconnect_sdk.conformance import runs
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.tables.task import TableTask
-from tests.connectors import runs
 
 Run = runs.Run[TableTask]
 

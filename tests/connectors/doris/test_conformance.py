@@ -5,8 +5,8 @@ import pytest
 from connectors.doris.endpoint import quoted
 from connectors.doris.sink import DorisSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.conformance.runs import ROW, row
 from rocketconnect_sdk.conformance.table import TableCase, TableSuite
-from tests.connectors.runs import ROW, row
 from tests.servers.doris import Doris
 from tests.suites import FewerKills, slow_but
 

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from connectors.doris import client
+from rocketconnect_sdk.conformance.runs import QUEUE, ROW, row
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from tests.connectors.doris.run import Run, opened
 from tests.connectors.doris.stepper import Stepper, stepping
-from tests.connectors.runs import QUEUE, ROW, row
 from tests.servers.doris import Doris
 
 OTHER = "orders/broker-a/1"

@@ -8,11 +8,11 @@ from uuid import UUID
 import pytest
 
 from connectors.doris.types import column_type, parts, schema_of
+from rocketconnect_sdk.conformance.runs import QUEUE
 from rocketconnect_sdk.errors import PermanentError, RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, Unit, decimal, struct, timestamp
 from tests.connectors.doris.run import opened
-from tests.connectors.runs import QUEUE
 from tests.servers.doris import Doris
 
 INT, TEXT = Schema(Type.INT32), Schema(Type.STRING, optional=True)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from rocketconnect_sdk.conformance.runs import QUEUE
 from rocketconnect_sdk.errors import PermanentError, RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.doris.run import Run, opened
-from tests.connectors.runs import QUEUE
 from tests.servers.doris import Doris
 
 ROW = struct([("id", Schema(Type.INT32)), ("name", Schema(Type.STRING))])

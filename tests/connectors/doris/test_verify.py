@@ -13,14 +13,8 @@ from connectors.doris.types import column_of
 from rocketconnect_sdk.schema import Schema, Type, struct
 from rocketconnect_sdk.tables import verification
 from tests.connectors.doris.run import opened
-from tests.connectors.verified import Shop
+from tests.connectors.verified import LINE, Shop, goes_on_behind_the_key_at_which_it_ended, line, says_what_cannot_be_compared
 from tests.servers.doris import Doris
-
-LINE = struct([("id", Schema(Type.INT64)), ("name", Schema(Type.STRING, optional=True)), ("price", Schema(Type.FLOAT64))])
-
-
-def row(number: int) -> dict[str, object]:
-    return {"id": number, "name": None if number % 5 == 0 else f"n{number}", "price": number / 8}
 
 
 @pytest.fixture
@@ -34,18 +28,17 @@ def shop(tmp_path: Path, upserts: dict[str, str]) -> Shop:
 
 
 def test_what_differs_is_told_with_its_key_and_what_is_sent_again_is_equal(upserts: dict[str, str], shop: Shop) -> None:
-    shop.run("CREATE TABLE orders (id INTEGER PRIMARY KEY, name TEXT, price REAL NOT NULL)")
-    shop.run("INSERT INTO orders VALUES (?, ?, ?)", *(tuple(row(number).values()) for number in range(1300)))
+    shop.fill(1300)
     run = opened(upserts).start()
-    run.write_values([row(number) for number in range(1300) if number != 700], LINE)
+    run.write_values([line(number) for number in range(1300) if number != 700], LINE)
     assert shop.differences() == [("[700]", "MISSING", "")]
     run.write_values([{"id": -1, "name": "x", "price": 1.0}, {"id": 9, "name": None, "price": 1.5}], LINE)
     told = [("[-1]", "EXTRA", ""), ("[9]", "DIFFERENT", "name, price"), ("[700]", "MISSING", "")]
     assert shop.differences() == told
     assert shop.differences("[-1]", "[9]", "[10]", "[700]", "[701]") == told
-    run.write_values([row(9), row(700)], LINE)
-    line = replace(LINE, optional=True)
-    envelope = struct([("op", Schema(Type.STRING)), ("before", line), ("after", line)])
+    run.write_values([line(9), line(700)], LINE)
+    either = replace(LINE, optional=True)
+    envelope = struct([("op", Schema(Type.STRING)), ("before", either), ("after", either)])
     run.write_values([{"op": "d", "before": {"id": -1, "name": "x", "price": 1.0}, "after": None}], envelope)
     assert shop.differences() == []
 
@@ -56,34 +49,12 @@ def test_a_comparison_goes_on_behind_the_key_at_which_it_ended(
     """Keys are of two columns, one of them a text, in the order of its bytes."""
     monkeypatch.setattr(verification, "_FIRST", 7)
     monkeypatch.setattr(verification, "_MOST", 7)
-    shop.run("CREATE TABLE orders (town TEXT, number INTEGER, PRIMARY KEY (town, number))")
-    keys = [(town, number) for town in ("a", "Z", "é", "b'\\c", "😀") for number in (-1, 0, 3, 1 << 60)]
-    shop.run("INSERT INTO orders VALUES (?, ?)", *keys)
-    schema = struct([("town", Schema(Type.STRING)), ("number", Schema(Type.INT64))])
-    run = opened(upserts | {"pk.fields": "town,number"}).start()
-    run.write_values([{"town": town, "number": number} for town, number in keys if number], schema)
-    found, token, parts = [], "", 0
-    while parts == 0 or token:
-        part = shop.verified(token=token, seconds=0)
-        assert (part.problems, part.trouble) == ([], "")
-        found += [(each.key, each.kind) for each in part.differences]
-        token, parts = part.next_page_token, parts + 1
-    assert found == [(f'["{town}", 0]', "MISSING") for town in ("Z", "a", "b'\\\\c", "é", "😀")]
-    assert parts > 2
+    parts = goes_on_behind_the_key_at_which_it_ended(shop, opened(upserts | {"pk.fields": "town,number"}))
     assert sum(asked == "select" for asked in doris.seen) > parts
 
 
 def test_what_cannot_be_compared_is_said(upserts: dict[str, str], shop: Shop) -> None:
-    shop.run("CREATE TABLE orders (id INTEGER, name TEXT)")
-    assert "shop.db" not in (missing := shop.verified().trouble)
-    assert "rows is no table of" in missing
-    opened(upserts).start().write_values([row(1)], LINE)
-    (problem,) = shop.verified().problems
-    assert (problem.value, problem.reason) == ("orders", "has no key")
-    shop.run("DROP TABLE orders")
-    shop.run("CREATE TABLE orders (id TEXT PRIMARY KEY, more TEXT)")
-    (problem,) = shop.verified().problems
-    assert problem.reason == "has texts in id of its key, and rows has numbers"
+    assert "shop.db" not in says_what_cannot_be_compared(shop, opened(upserts))
 
 
 def test_names_may_be_anything(upserts: dict[str, str], shop: Shop) -> None:

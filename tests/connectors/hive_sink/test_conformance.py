@@ -2,9 +2,9 @@ import pytest
 
 from connectors.hive_sink import HiveSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.conformance.runs import ROW
 from tests.connectors.hive_sink.table import Table
 from tests.connectors.object_store_sink.prefix import row
-from tests.connectors.runs import ROW
 
 pytestmark = pytest.mark.spark
 CALLS = ("connectors.hive.thrift:call",)

@@ -12,6 +12,7 @@ from connectors.hive import thrift
 from connectors.hive.metastore import HiveTable, Metastore
 from connectors.hive.thrift import BOOL, STRUCT, Value
 from connectors.hive_sink import HiveSink
+from rocketconnect_sdk.conformance.runs import QUEUE
 from rocketconnect_sdk.errors import PermanentError, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.evolution import OtherColumns
 from rocketconnect_sdk.record import SinkBatch
@@ -20,7 +21,6 @@ from tests import free_ports
 from tests.connectors.hive_sink.spark_reader import spark
 from tests.connectors.hive_sink.table import Table, columns_of, location_of
 from tests.connectors.object_store_sink.run import Run
-from tests.connectors.runs import QUEUE
 from tests.servers.hive_metastore import HiveMetastore
 
 pytestmark = pytest.mark.spark

@@ -6,11 +6,11 @@ import pytest
 
 from connectors.hive.metastore import Metastore
 from connectors.hive_sink import HiveSink
+from rocketconnect_sdk.conformance.runs import QUEUE, ROW
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.record import SinkBatch
 from tests.connectors.hive_sink.table import Table, location_of
 from tests.connectors.object_store_sink.prefix import row, table_of
-from tests.connectors.runs import QUEUE, ROW
 from tests.servers.objects.s3 import S3
 
 pytestmark = pytest.mark.spark

@@ -5,13 +5,13 @@ import pytest
 
 from connectors.hive_source import HiveSource
 from rocketconnect_sdk.conformance import SourceCase, SourceSuite
+from rocketconnect_sdk.conformance.runs import QUEUE, ROW
 from rocketconnect_sdk.conformance.source import read_all
 from rocketconnect_sdk.record import SinkBatch
 from tests.connectors.hive_sink.table import Table
 from tests.connectors.hive_source.tables import HandMade, options
 from tests.connectors.object_store_sink.prefix import row
 from tests.connectors.object_store_source.objects import packed
-from tests.connectors.runs import QUEUE, ROW
 from tests.servers.objects.s3 import S3
 
 pytestmark = pytest.mark.spark

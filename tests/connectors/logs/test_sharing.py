@@ -73,6 +73,17 @@ def sharing(
         both.close()
 
 
+@contextmanager
+def begun(source: type[Source], folder: Path, pattern: str) -> Iterator[tuple[Sharing, list[Path]]]:
+    """Tasks, and logs of which they have read a first line."""
+    logs = [folder / f"app-{each}.log" for each in range(LOGS)]
+    with sharing(source, f"{folder}/{pattern}") as tasks:
+        for log in logs:
+            append(log, f"{log.name} one\n")
+        assert len(tasks.read()) == LOGS
+        yield tasks, logs
+
+
 @SOURCES
 @ROTATIONS
 @pytest.mark.parametrize("pattern", ["*.log*", "*.log"], ids=["rotated names are meant", "rotated names are not meant"])
@@ -111,11 +122,7 @@ def test_every_line_of_rotated_logs_comes_once_from_several_tasks(
 def test_a_task_that_is_away_while_logs_are_rotated_goes_on_in_what_became_of_its_own_ones(
     tmp_path: Path, source: type[Source], rotate: Rotate, number: int
 ) -> None:
-    logs = [tmp_path / f"app-{each}.log" for each in range(LOGS)]
-    with sharing(source, f"{tmp_path}/*.log*") as tasks:
-        for log in logs:
-            append(log, f"{log.name} one\n")
-        assert len(tasks.read()) == LOGS
+    with begun(source, tmp_path, "*.log*") as (tasks, logs):
         tasks.tasks[number].close()
         others = [each for each in range(TASKS) if each != number]
         for log in logs:
@@ -132,11 +139,7 @@ def test_a_task_that_is_away_while_logs_are_rotated_goes_on_in_what_became_of_it
 def test_what_was_not_read_of_an_emptied_log_comes_from_its_copy_though_another_task_has_the_log_now(
     tmp_path: Path, source: type[Source], caplog: pytest.LogCaptureFixture
 ) -> None:
-    logs = [tmp_path / f"app-{each}.log" for each in range(LOGS)]
-    with sharing(source, f"{tmp_path}/*.log") as tasks:
-        for log in logs:
-            append(log, f"{log.name} one\n")
-        assert len(tasks.read()) == LOGS
+    with begun(source, tmp_path, "*.log") as (tasks, logs):
         for task in tasks.tasks:
             task.close()
         for log in logs:
@@ -159,11 +162,7 @@ def test_what_was_not_read_of_an_emptied_log_comes_from_its_copy_though_another_
 def test_that_lines_of_an_emptied_log_may_be_missing_is_told_once_by_one_task(
     tmp_path: Path, source: type[Source], caplog: pytest.LogCaptureFixture
 ) -> None:
-    logs = [tmp_path / f"app-{each}.log" for each in range(LOGS)]
-    with sharing(source, f"{tmp_path}/*.log") as tasks:
-        for log in logs:
-            append(log, f"{log.name} one\n")
-        assert len(tasks.read()) == LOGS
+    with begun(source, tmp_path, "*.log") as (tasks, logs):
         for log in logs:
             os.truncate(log, 0)
         assert tasks.read() == []

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from connectors.object_store_sink import ObjectStoreSink
 from connectors.object_store_sink.task import ObjectTask
 from connectors.sftp.sink import SftpSink
+from rocketconnect_sdk.conformance import runs
+from rocketconnect_sdk.conformance.runs import QUEUE, ROW
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import QueuePosition, Receipt
-from tests.connectors import runs
 from tests.connectors.object_store_sink.prefix import row
-from tests.connectors.runs import QUEUE, ROW
 from tests.connectors.stores import known
 
 LOG = logging.getLogger("objects")

@@ -14,11 +14,11 @@ from connectors.object_store_sink import ObjectStoreSink
 from connectors.object_store_sink.task import ObjectTask
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.conformance.kill import run_and_kill
+from rocketconnect_sdk.conformance.runs import ROW
 from rocketconnect_sdk.conformance.sink_case import expected, seen, writing
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config
 from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
-from tests.connectors.runs import ROW
 from tests.connectors.stores import Server, known, made_bucket
 from tests.servers.hdfs import Hdfs
 from tests.servers.objects.azure import Azure

@@ -8,13 +8,13 @@ from typing import Any
 import obstore
 import pytest
 
+from rocketconnect_sdk.conformance.runs import QUEUE, write_at_once
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.object_store_sink.between import Between, between
 from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
 from tests.connectors.object_store_sink.run import opened, sink_of
-from tests.connectors.runs import QUEUE, write_at_once
 from tests.connectors.stores import Server, known, made_bucket
 from tests.servers.files.openssh import OpenSsh
 from tests.servers.objects.azure import Azure

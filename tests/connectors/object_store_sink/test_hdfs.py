@@ -18,6 +18,7 @@ from connectors.objects.location import HDFS, Location
 from connectors.objects.logins import HdfsLogin
 from connectors.objects.options import login_of
 from connectors.objects.webhdfs import WebHdfs
+from rocketconnect_sdk.conformance.runs import QUEUE
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem, RetriableError, SystemAway
 from rocketconnect_sdk.http import Answer, HttpClient
 from rocketconnect_sdk.options import Config, parse, read
@@ -27,7 +28,6 @@ from rocketconnect_sdk.sink import QueuePosition
 from tests.connectors.object_store_sink.between import Between, between
 from tests.connectors.object_store_sink.prefix import lines_of, row
 from tests.connectors.object_store_sink.run import opened, records
-from tests.connectors.runs import QUEUE
 from tests.connectors.stores import made_bucket
 from tests.free_ports import choose
 from tests.servers.hdfs import USER, Hdfs

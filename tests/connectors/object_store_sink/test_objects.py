@@ -18,12 +18,12 @@ import pytest
 from pyarrow import orc, parquet
 
 from connectors.object_store_sink.layout import Staged
+from rocketconnect_sdk.conformance.runs import QUEUE
 from rocketconnect_sdk.errors import RecordRefused
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import BYTES, STRING, Schema, Type, decimal, struct, timestamp
 from tests.connectors.object_store_sink.prefix import files_in
 from tests.connectors.object_store_sink.run import opened, records
-from tests.connectors.runs import QUEUE
 from tests.servers.objects.s3 import S3
 
 DAY = 86_400_000

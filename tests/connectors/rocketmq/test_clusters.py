@@ -9,11 +9,11 @@ from connectors.rocketmq.source import RocketmqSource
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_cli.embedded.rocketmq import BROKER
 from rocketconnect_sdk import Config, PermanentError, SystemAway, TaskContext, parse
+from rocketconnect_sdk.conformance.runs import run_of
 from rocketmq_remoting import Client
 from tests.conftest import RocketMQFactory
 from tests.connectors.partitions import Runtime
 from tests.connectors.rocketmq.clusters import Cluster, options, until
-from tests.connectors.runs import run_of
 
 pytestmark = [pytest.mark.rocketmq, pytest.mark.slow]
 SOURCE, SINK = RocketmqSource(), RocketmqSink()

@@ -14,9 +14,9 @@ from connectors.sftp.sink import SftpSink
 from connectors.sftp.source import SftpSource
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite, SourceCase, SourceSuite
 from rocketconnect_sdk.conformance.kill import run_and_kill
+from rocketconnect_sdk.conformance.runs import ROW
 from rocketconnect_sdk.conformance.sink_case import expected, seen, writing
 from tests.connectors.object_store_sink.prefix import files_in, lines_of, row
-from tests.connectors.runs import ROW
 from tests.connectors.sftp.known import KnownFtpSource
 from tests.servers.files.ftp import Ftp
 from tests.servers.files.openssh import OpenSsh
