@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from connectors.hive.options import CHECK_SECONDS, METASTORE, metastore_of, table_of, table_option
+from connectors.object_store_source import FORGET_AFTER
 from connectors.objects.location import FOLDER, Location
 from connectors.objects.logins import Login
 from connectors.objects.options import SERVER, login_of, login_problems, may_ask
@@ -58,6 +59,7 @@ class HiveSource(Source):
             default="fail",
             choices=("fail", "skip", "read"),
         ),
+        FORGET_AFTER,
         *SERVER,
     )
 
@@ -99,12 +101,14 @@ class HiveSource(Source):
         """See Source."""
         from connectors.hive_source.listing import TableObjects
         from connectors.hive_source.task import HiveSourceTask, Rewrites
+        from connectors.object_store_source.gone import GoneObjects
 
         number, _, tasks = task["share"].partition("/")
         objects = TableObjects(_table(config), partial(_login, config))
         every = config["poll.interval"] if config["follow"] else None
         share = (int(number), int(tasks))
-        return HiveSourceTask(objects, config["key.columns"], Rewrites(config["on.rewrite"]), share, every, context)
+        missing = GoneObjects(config["positions.forget.after"])
+        return HiveSourceTask(objects, config["key.columns"], Rewrites(config["on.rewrite"]), share, every, context, missing)
 
 
 def _table(config: Config, seconds: float = 60.0) -> "WatchedTable":

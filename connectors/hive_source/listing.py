@@ -56,6 +56,7 @@ class TableObjects(Objects):
         self._login = login
         self._stores: dict[Location, Objects] = {}
         self._state: State | None = None
+        self._known: tuple[State, frozenset[str]] | None = None
 
     @property
     def state(self) -> State:
@@ -67,6 +68,14 @@ class TableObjects(Objects):
     def part_of(self, partition: str) -> str:
         """What the files of the partition of a source partition are dealt by."""
         return partition.partition(_SIGN)[0] if self.state.levels else ""
+
+    def has(self, dealt_by: str) -> bool:
+        """Whether the metastore knows the partition whose files are dealt by this, be it read or not."""
+        state = self.state
+        if self._known is None or self._known[0] is not state:
+            names = frozenset(shortened(name, _LONGEST) for name in (*state.known, *(part.name for part in state.parts)))
+            self._known = (state, names)
+        return dealt_by in self._known[1]
 
     def all(self) -> Iterator[TableFile]:
         """Asks the metastore, and lists the folders of all partitions that it knows. See Objects.

@@ -1,6 +1,6 @@
 """A table as a source reads it: its columns, and where the files of its partitions are."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -48,12 +48,14 @@ class State:
         levels: The names of those that it is partitioned by.
         root: Where the table is.
         parts: The partitions that are read.
+        known: The names of all that there are.
     """
 
     columns: pa.Schema
     levels: Sequence[str]
     root: Location
     parts: Sequence[Part] = ()
+    known: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,9 @@ class WatchedTable:
         table = self._there()
         state = self._state_of(table)
         if not state.levels:
-            return State(state.columns, (), state.root, [Part("", (), state.root)])
-        names = sorted(name for name in self.metastore.partition_names(table) if fnmatchcase(name, self.pattern))
+            return State(state.columns, (), state.root, [Part("", (), state.root)], [""])
+        known = list(self.metastore.partition_names(table))
+        names = sorted(name for name in known if fnmatchcase(name, self.pattern))
         parts: list[Part] = []
         for first in range(0, len(names), _ASKED):
             for each in self.metastore.partitions(table, names[first : first + _ASKED]):
@@ -100,7 +103,7 @@ class WatchedTable:
                     reason = f"the partition {name} has files of another form ({each.input_format}), and Parquet is read"
                     raise self._wrong(reason)
                 parts.append(Part(name, each.values, self._place(f"the partition {name}", each.location)))
-        return State(state.columns, state.levels, state.root, parts)
+        return State(state.columns, state.levels, state.root, parts, known)
 
     def _there(self) -> HiveTable:
         table = self.metastore.table(self.database, self.name)

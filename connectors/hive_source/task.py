@@ -7,6 +7,7 @@ from typing import cast
 
 from connectors.hive_source.listing import TableFile, TableObjects, dealt_by
 from connectors.hive_source.rows import ENDED, TableReader
+from connectors.object_store_source.gone import GoneObjects
 from connectors.object_store_source.listing import Found
 from connectors.object_store_source.task import ObjectSourceTask
 from rocketconnect_sdk.context import TaskContext
@@ -36,6 +37,7 @@ class HiveSourceTask(ObjectSourceTask):
         share: Which task of how many.
         every: Seconds between two looks for new files; None: it looks once, and ends.
         context: Of the task.
+        missing: Says which positions of files that are gone are forgotten.
     """
 
     def __init__(
@@ -46,11 +48,12 @@ class HiveSourceTask(ObjectSourceTask):
         share: tuple[int, int],
         every: float | None,
         context: TaskContext,
+        missing: GoneObjects,
     ) -> None:
         def opening(found: Found, begin: int) -> TableReader:
             return TableReader(objects, cast("TableFile", found), begin, key, context)
 
-        super().__init__(objects, lambda _: True, share, opening, every, context)
+        super().__init__(objects, lambda _: True, share, opening, every, context, missing)
         self._table = objects
         self._rewrites = rewrites
 
@@ -73,6 +76,11 @@ class HiveSourceTask(ObjectSourceTask):
     def caught_up(self) -> bool:
         """See SourceTask."""
         return super().caught_up and not self._ends
+
+    def may_forget(self, partition: str, offset: Offset) -> bool:
+        """Files of a partition that is there stay, until what becomes of them was told. See ObjectSourceTask."""
+        part = self._table.part_of(partition)
+        return self.is_mine(part) and offset[1:] != (0,) and (offset[1:] == (_TOLD,) or not self._table.has(part))
 
     def chosen(self, found: Sequence[Found]) -> Sequence[Found]:
         """All but those that took the place of files that were read, where these are not wanted. See ObjectSourceTask."""

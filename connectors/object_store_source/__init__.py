@@ -48,6 +48,15 @@ FORMS = (
     READ_DELIMITER,
 )
 """Which objects are read, and what they are."""
+FORGET_AFTER = Option(
+    "positions.forget.after",
+    "The position of what was read, and that no look has found for so long, is forgotten: else those of what is removed "
+    "stay for ever. What comes back later with the same content is read again. 0s: never.",
+    Kind.DURATION,
+    "24h",
+    minimum=0,
+)
+"""For how long the position of an object or a file that is gone is kept."""
 
 
 class ObjectStoreSource(Source):
@@ -66,14 +75,7 @@ class ObjectStoreSource(Source):
             example="s3://shop/orders",
         ),
         *FORMS,
-        Option(
-            "positions.forget.after",
-            "The position of an object that was read, and that no look has found for so long, is forgotten: else those of removed "
-            "objects stay for ever. What comes back later with the same content is read again. 0s: never.",
-            Kind.DURATION,
-            "24h",
-            minimum=0,
-        ),
+        FORGET_AFTER,
         *SERVERS,
     )
 
@@ -112,6 +114,7 @@ class ObjectStoreSource(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ObjectSourceTask":
         """See Source."""
+        from connectors.object_store_source.gone import GoneObjects
         from connectors.object_store_source.listing import is_data
         from connectors.object_store_source.places import objects_of
         from connectors.object_store_source.task import ObjectSourceTask
@@ -122,8 +125,8 @@ class ObjectStoreSource(Source):
         every = config["discover.interval"] if config["follow"] else None
         opening = partial(reader_of, config, objects, context)
         is_read = partial(is_data, pattern=config["pattern"])
-        forget_after = config["positions.forget.after"]
-        return ObjectSourceTask(objects, is_read, (int(number), int(tasks)), opening, every, context, forget_after)
+        missing = GoneObjects(config["positions.forget.after"])
+        return ObjectSourceTask(objects, is_read, (int(number), int(tasks)), opening, every, context, missing)
 
 
 def reader_of(config: Config, objects: "Objects", context: TaskContext, found: "Found", begin: int) -> "Reader":

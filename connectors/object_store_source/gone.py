@@ -12,14 +12,17 @@ class GoneObjects:
     the topic. What comes back under the same name with other content is another partition; with the same content it is read again
     from its beginning, under the same offsets, and sinks that remember it drop it. Whoever is killed begins to count anew.
 
-    A look that finds nothing at all tells nothing: what is there may only be hidden, as behind a folder that is not mounted.
+    A look that finds nothing at all tells nothing, unless what was read is taken away: what is there may be hidden, as behind a
+    folder that is not mounted.
 
     Args:
         after: Of an object that is gone for so many seconds the position is forgotten; 0: of none.
+        may_be_empty: Whether looks that find nothing are what is to be expected.
     """
 
-    def __init__(self, after: float) -> None:
+    def __init__(self, after: float, *, may_be_empty: bool = False) -> None:
         self._after = after
+        self.may_be_empty = may_be_empty
         self._since: dict[str, float] = {}
         self.over: deque[str] = deque()
         """Partitions whose positions are to be forgotten now."""
@@ -57,4 +60,7 @@ class Listing:
 
     def ended(self, known: Iterable[str]) -> None:
         """All was looked at; these are known, and all in the topic."""
-        self._gone.missing(partition for partition in known if partition not in self._there) if self._there else self._gone.clear()
+        if self._there or self._gone.may_be_empty:
+            self._gone.missing(partition for partition in known if partition not in self._there)
+        else:
+            self._gone.clear()

@@ -31,7 +31,7 @@ class ObjectSourceTask(SourceTask):
         opening: See Open.
         every: Seconds between two looks for new objects; None: it looks once, and ends.
         context: Of the task.
-        forget_after: Of an object that no look has found for so many seconds the position is forgotten; 0: of none.
+        missing: Says which positions of objects that are gone are forgotten; None: none are.
     """
 
     remaining_unit = "bytes"
@@ -44,7 +44,7 @@ class ObjectSourceTask(SourceTask):
         opening: Open,
         every: float | None,
         context: TaskContext,
-        forget_after: float = 0.0,
+        missing: GoneObjects | None = None,
     ) -> None:
         self._objects = objects
         self._is_read = is_read
@@ -52,7 +52,7 @@ class ObjectSourceTask(SourceTask):
         self._open = opening
         self._every = every
         self._context = context
-        self._missing = GoneObjects(forget_after)
+        self._missing = missing or GoneObjects(0.0)
         self._reset({})
 
     def _reset(self, positions: Mapping[str, Position]) -> None:
@@ -90,7 +90,7 @@ class ObjectSourceTask(SourceTask):
             there.saw(each.partition)
             if self._is_read(each.name) and self.is_mine(each.dealt_by):
                 found.append(each)
-        there.ended(partition for partition, offset in self._at.items() if _is_over(offset) and self.is_mine(name_of(partition)))
+        there.ended(partition for partition, offset in self._at.items() if self.may_forget(partition, offset))
         self._waiting.extend(sorted(each for each in self.chosen(found) if not self._is_done(each)))
         self._looked = True
         self._look_at = time.monotonic() + self.look_again
@@ -107,6 +107,10 @@ class ObjectSourceTask(SourceTask):
             PermanentError: not all that was to be read is there.
         """
         return found
+
+    def may_forget(self, partition: str, offset: Offset) -> bool:
+        """Whether the position of an object can go when the object is gone: all of it is in the topic, and it is in the share."""
+        return _is_over(offset) and self.is_mine(name_of(partition))
 
     def is_mine(self, dealt_by: str) -> bool:
         """Whether objects that are dealt by this are in the share."""

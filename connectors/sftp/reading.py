@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from connectors.object_store_source import FORMS, ObjectStoreSource, reader_of
+from connectors.object_store_source import FORGET_AFTER, FORMS, ObjectStoreSource, reader_of
 from connectors.objects.files import Files
 from connectors.objects.location import Location
 from connectors.sftp.whole import AFTER, WHOLE, After, Rules, When, rules_of
@@ -18,7 +18,7 @@ from rocketconnect_sdk.record import SourceBatch
 if TYPE_CHECKING:
     from connectors.sftp.task import FileTask
 
-READING = (*FORMS, *WHOLE, *AFTER)
+READING = (*FORMS, *WHOLE, *AFTER, FORGET_AFTER)
 """Which files are read, what they are, when they are whole, and what becomes of them."""
 _SAMPLED = 100
 
@@ -56,8 +56,12 @@ class FileSource(ObjectStoreSource):
         return self._task(config, (int(number), int(tasks)), context, rules_of(config))
 
     def _task(self, config: Config, share: tuple[int, int], context: TaskContext, rules: Rules) -> "FileTask":
+        from connectors.object_store_source.gone import GoneObjects
         from connectors.sftp.task import FileTask, WatchedFolder
 
         folder = WatchedFolder(self.place(config), self.files(config), config["temporary.suffixes"], rules)
         every = config["discover.interval"] if config["follow"] else None
-        return FileTask(folder, config["pattern"], rules, share, partial(reader_of, config, folder, context), every, context)
+        # Where what was read goes away, an empty folder is how it should be.
+        missing = GoneObjects(config["positions.forget.after"], may_be_empty=rules.after is not After.KEEP)
+        opening = partial(reader_of, config, folder, context)
+        return FileTask(folder, config["pattern"], rules, share, opening, every, context, missing)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from uuid import uuid4
 
 from connectors.object_store_source.files import FilesFolder
+from connectors.object_store_source.gone import GoneObjects
 from connectors.object_store_source.listing import Found, is_data
 from connectors.object_store_source.task import ObjectSourceTask, Open
 from connectors.objects.files import Files, NotThere, Taken, asking
@@ -83,6 +84,7 @@ class FileTask(ObjectSourceTask):
         opening: See Open.
         every: Seconds between two looks for new files; None: it ends when all that were there are read.
         context: Of the task.
+        missing: Says which positions of files that are gone are forgotten.
     """
 
     def __init__(
@@ -94,10 +96,11 @@ class FileTask(ObjectSourceTask):
         opening: Open,
         every: float | None,
         context: TaskContext,
+        missing: GoneObjects,
     ) -> None:
         self._folder = folder
         self._rules = rules
-        super().__init__(folder, lambda name: is_data(name, pattern), share, opening, every, context)
+        super().__init__(folder, lambda name: is_data(name, pattern), share, opening, every, context, missing)
 
     def _reset(self, positions: Mapping[str, Position]) -> None:
         super()._reset(positions)
@@ -121,7 +124,7 @@ class FileTask(ObjectSourceTask):
         there = {each.name for each in whole}
         self._unready = [each for each in new if each.name not in there]
         if self._rules.after is not After.KEEP:
-            self._chosen |= {each.partition: each for each in whole}
+            self._chosen = {each.partition: each for each in whole}
         return whole
 
     @property
@@ -141,7 +144,9 @@ class FileTask(ObjectSourceTask):
                 self._context.log.info("%s was read: %s", found, "deleted" if self._rules.after is After.DELETE else "moved")
             self._ended.popleft()
         batch = super().poll()
-        if batch is not None and batch.end and batch.partition in self._chosen:
+        if batch is not None and batch.gone:
+            self._stored.discard(batch.partition)
+        elif batch is not None and batch.end and batch.partition in self._chosen:
             self._given[batch.partition] = self._chosen.pop(batch.partition)
         return batch
 

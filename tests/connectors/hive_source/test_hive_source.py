@@ -24,6 +24,7 @@ from rocketconnect_sdk.source import Edge, SourceTask
 from tests import free_ports
 from tests.connectors.hive_sink.table import Table
 from tests.connectors.hive_source.tables import BY_DAY, ID, HandMade, config_of, ids, opened, options, problems
+from tests.connectors.object_store_source.gone_clock import HOUR, GoneClock
 from tests.connectors.object_store_source.objects import packed, read
 from tests.servers.objects.s3 import S3, SECRET
 
@@ -57,6 +58,12 @@ class Reading:
         found = batches_of(self._task.poll())
         self.positions |= {batch.partition: Position(batch.end or batch.offsets[-1]) for batch in found}
         return [value for batch in found for value in batch.values]
+
+    def gone(self) -> list[str]:
+        """The partitions of files whose positions a look has the runtime forget."""
+        assert self._task is not None
+        given = [batch for _ in range(5) for batch in batches_of(self._task.poll())]
+        return [batch.partition for batch in given if batch.gone]
 
     def again(self, **more: str) -> "Reading":
         """The same in a new process, with other options."""
@@ -263,6 +270,26 @@ def test_a_partition_that_is_dropped_is_passed(table: Table) -> None:
     assert reading.more() == []
     made.drop("day=2026-07-01")
     assert reading.more(looks=3) == reading.again().more(looks=3) == []
+
+
+def test_positions_are_forgotten_of_dropped_partitions_and_of_files_whose_end_was_told_and_of_no_others(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = GoneClock(monkeypatch)
+    made = HandMade(table)
+    parts = [made.part(f"2026-07-0{number}") for number in (1, 2, 3)]
+    paths = [made.write(part, "a", number) for number, part in enumerate(parts)]
+    reading = Reading(table, on_rewrite="read")
+    assert len(reading.more()) == 3
+    made.drop(parts[0])
+    made.write(parts[1], "b", 10)
+    paths[1].unlink()
+    assert ids(reading.more()) == [10]
+    # The third one is there, and is not wanted any more.
+    reading.again(pattern="day=2026-07-02")
+    assert reading.more() == reading.gone() == []
+    clock.now += 24 * HOUR
+    assert sorted(partition.partition("@")[0] for partition in reading.gone()) == [f"{part}:a" for part in parts[:2]]
 
 
 def test_a_file_that_goes_while_it_is_read_is_told(table: Table) -> None:

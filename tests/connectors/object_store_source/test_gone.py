@@ -5,29 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from connectors.object_store_source import gone
 from rocketconnect_sdk.permissions.roots import READ_ROOTS
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import SourceTask
+from tests.connectors.object_store_source.gone_clock import HOUR, GoneClock
 from tests.connectors.object_store_source.objects import opened, read
-
-HOUR = 3600.0
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(gone, "time", made)
-    return made
+def clock(monkeypatch: pytest.MonkeyPatch) -> GoneClock:
+    return GoneClock(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +48,7 @@ def forgotten(task: SourceTask, positions: dict[str, Position]) -> list[str]:
     return sorted(found)
 
 
-def test_the_position_of_an_object_that_is_gone_is_forgotten_after_its_time(tmp_path: Path, clock: Clock) -> None:
+def test_the_position_of_an_object_that_is_gone_is_forgotten_after_its_time(tmp_path: Path, clock: GoneClock) -> None:
     folder, positions = tmp_path / "in", dict[str, Position]()
     for name in ("a", "b", "c"):
         put(folder, name)
@@ -79,7 +67,7 @@ def test_the_position_of_an_object_that_is_gone_is_forgotten_after_its_time(tmp_
 
 
 def test_an_object_that_comes_back_in_time_keeps_its_position_and_one_that_comes_later_is_read_again(
-    tmp_path: Path, clock: Clock
+    tmp_path: Path, clock: GoneClock
 ) -> None:
     folder, positions = tmp_path / "in", dict[str, Position]()
     put(folder, "a")
@@ -100,7 +88,7 @@ def test_an_object_that_comes_back_in_time_keeps_its_position_and_one_that_comes
 
 
 def test_nothing_is_forgotten_where_nothing_at_all_is_found_or_that_is_not_wanted_or_after_a_start(
-    tmp_path: Path, clock: Clock
+    tmp_path: Path, clock: GoneClock
 ) -> None:
     folder, positions = tmp_path / "in", dict[str, Position]()
     put(folder, "a")
@@ -121,7 +109,7 @@ def test_nothing_is_forgotten_where_nothing_at_all_is_found_or_that_is_not_wante
     assert forgotten(started(folder, positions), positions) == [], "whoever is killed counts anew"
 
 
-def test_each_task_forgets_of_its_own_share_alone(tmp_path: Path, clock: Clock) -> None:
+def test_each_task_forgets_of_its_own_share_alone(tmp_path: Path, clock: GoneClock) -> None:
     folder, positions = tmp_path / "in", dict[str, Position]()
     names = [f"o{number}" for number in range(20)]
     for name in (*names, "stays"):
@@ -138,7 +126,7 @@ def test_each_task_forgets_of_its_own_share_alone(tmp_path: Path, clock: Clock) 
     assert second
 
 
-def test_what_was_not_read_to_its_end_stays(tmp_path: Path, clock: Clock) -> None:
+def test_what_was_not_read_to_its_end_stays(tmp_path: Path, clock: GoneClock) -> None:
     folder = tmp_path / "in"
     put(folder, "a")
     positions = {"half@1": Position((5, 0)), "whole@1": Position((5, 1))}

@@ -12,6 +12,8 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, Problem, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.permissions.connections import HostRefused
+from rocketconnect_sdk.polled import batches_of
+from tests.connectors.object_store_source.gone_clock import HOUR, GoneClock
 from tests.connectors.sftp.reading import SECONDS, Reading, reading
 from tests.servers.files.openssh import OpenSsh
 
@@ -140,6 +142,25 @@ def test_what_was_left_at_an_end_is_made_up_for_and_what_took_its_place_is_read(
     moved = sorted((path.name[:5], path.read_text()) for path in (folder / "_read").iterdir())
     assert moved == [("a.txt", "a.txt\n"), ("a.txt", "what was moved before\n"), ("b.txt", "another one\n")]
     assert [path.name for path in folder.iterdir()] == ["_read"]
+
+
+def test_positions_of_files_that_were_read_and_deleted_are_forgotten_though_the_folder_is_empty(
+    folder: Path, options: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = GoneClock(monkeypatch)
+    (folder / "a.txt").write_text("a\n")
+    with reading(SftpSource(), options | {"after.read": "delete"}) as run:
+        run.until(1)
+        run.poll()
+        run.task.committed(run.positions)
+        run.poll()
+        assert list(folder.iterdir()) == []
+        gone = []
+        for hours in (0, 24):
+            clock.now += hours * HOUR
+            run.task._look()
+            gone.append([batch.partition for batch in batches_of(run.task.poll()) if batch.gone])
+        assert gone == [[], list(run.positions)]
 
 
 def test_a_file_that_is_replaced_while_it_is_read_is_told_and_read_anew(
