@@ -1,4 +1,4 @@
-"""Tests that failed are run again, each alone, when all others are done: what then passes is FLAKY, and is named so.
+"""Tests that failed are named at once, and run again, each alone, when all others are done: what then passes is FLAKY.
 
 A race that shows once in a thousand runs must not hold up everybody's work, nor pass in silence. So: passed once in three tries,
 the run stays green, and its last lines name the test with its first failure; failed each time, or more than `MOST_FLAKY` of them,
@@ -74,15 +74,24 @@ class _Reruns:
         self._flaky: dict[str, int] = {}
 
     def pytest_runtest_logreport(self, report: TestReport) -> None:
-        if report.failed:
-            self._failed.setdefault(report.nodeid, report)
+        if report.failed and report.nodeid not in self._failed:
+            self._failed[report.nodeid] = report
+            # The end of a run, with the whole of it, may be an hour away.
+            terminal = self._terminal()
+            # Behind the dots of several workers it knows of no line that has begun.
+            terminal.line("")
+            terminal.write_line(f"FAILED {report.nodeid}: {_reason(report)}", red=True)
+
+    def _terminal(self) -> TerminalReporter:
+        terminal: TerminalReporter | None = self._config.pluginmanager.get_plugin("terminalreporter")
+        assert terminal is not None
+        return terminal
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if session.exitstatus != pytest.ExitCode.TESTS_FAILED or not self._failed:
             return
-        terminal: TerminalReporter | None = self._config.pluginmanager.get_plugin("terminalreporter")
-        assert terminal is not None
+        terminal = self._terminal()
         terminal.ensure_newline()
         # With more failures the run is red whatever they do alone.
         for nodeid in list(self._failed) if len(self._failed) <= MOST_FLAKY else ():
@@ -141,3 +150,10 @@ class _Reruns:
                 f"{len(self._failed)} tests failed, more than the {MOST_FLAKY} that may be flaky in a run: none was run again.",
                 red=True,
             )
+
+
+def _reason(report: TestReport) -> str:
+    """The first line of why a test failed."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash is not None else report.longreprtext.strip().rpartition("\n")[2]
+    return text.partition("\n")[0]

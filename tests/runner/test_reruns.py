@@ -42,7 +42,8 @@ def test_a_test_that_fails_each_time_makes_the_run_red(project: pytest.Pytester,
     project.makepyfile(FAILS + PASSES)
     result = run(project, *words)
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["*again, alone, 1 of 3: FAILED: *::test_broken", "*1 failed, 1 passed*"])
+    named = "FAILED *::test_broken: assert (1 + 1) == 3"
+    result.stdout.fnmatch_lines([named, "*again, alone, 1 of 3: FAILED: *::test_broken", "*1 failed, 1 passed*"])
     assert "FLAKY" not in result.stdout.str()
 
 
