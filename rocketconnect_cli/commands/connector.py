@@ -16,7 +16,8 @@ from rocketconnect_cli.chosen import STATES, MatchOption, StateOption, chosen
 from rocketconnect_cli.commands.connectors import history, orders, tables
 from rocketconnect_cli.commands.connectors.rollback import rollback
 from rocketconnect_cli.commands.connectors.several import ask_each, once
-from rocketconnect_cli.documents import configuration
+from rocketconnect_cli.documents import configuration, given
+from rocketconnect_cli.documents.given import FORMS
 from rocketconnect_cli.meant import refuse_words
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import (
@@ -49,7 +50,6 @@ from rocketconnect_cli.states import DONE, State, get_state, state_name, wait_fo
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Create, watch and change connectors.")
 
-FORMS = "A JSON object (flat, or what `get -o json` prints) or a .properties file; - is standard input"
 File = Annotated[Path | None, typer.Option("--file", "-f", help=f"{FORMS}.")]
 Pairs = Annotated[
     list[str] | None, typer.Option("--set", "-s", metavar="KEY=VALUE", help="A key of the configuration; again for more.")
@@ -97,13 +97,13 @@ def create(
     `rocketconnect plugins list` shows what the key connector.class may be, and `plugins show` the other keys of each.
     """
     refuse_words(context.args)
-    given = configuration.read(file, pairs or []) if file or pairs or not (adopt_uid or adopt) else None
+    config = given.read(file, pairs or [])[1] if file or pairs or not (adopt_uid or adopt) else None
     wanted = "WANTED_STATE_PAUSED" if paused else "WANTED_STATE_RUNNING"
     asked = {"name": checked_name(name), "requestId": request_id, "wantedState": wanted, **signed(reason)}
     with api(url) as client:
         adopt_uid = adopt_uid or (history.last_uid(client, name) if adopt else "")
         asked["adoptUid"] = adopt_uid
-        body = {**asked, "config": history.last_config(client, name, adopt_uid) if given is None else given}
+        body = {**asked, "config": history.last_config(client, name, adopt_uid) if config is None else config}
         show_stored(client.request("POST", "/v1/connectors", body=body, like=CONNECTOR), output)
 
 
@@ -128,7 +128,7 @@ def update(
     """Change keys of a connector's configuration (--set, --unset) or replace all of it (--file): its next revision."""
     refuse_words(context.args)
     path, pairs, unset = connector_path(name), pairs or [], unset or []
-    replacing = configuration.read(file, pairs) if file or not (pairs or unset) else None
+    replacing = given.read(file, pairs)[1] if file or not (pairs or unset) else None
     with api(url) as client:
         if replacing is None:
             stored = client.request("GET", path, like=STORED)["connector"]
@@ -256,14 +256,17 @@ def validate(
     connector: Annotated[
         str,
         typer.Option(
-            "--name", metavar="NAME", help="That of the connector that it is for: what this one writes is not taken for another's."
+            "--name",
+            metavar="NAME",
+            help="That of the connector that it is for: what it writes is not taken for another's. Default: that of the file.",
         ),
     ] = "",
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
     """Check a configuration and store nothing. Exit code 2 when something is wrong with it."""
-    body = {"config": configuration.read(file, pairs or []), **({"name": connector} if connector else {})}
+    name, config = given.read(file, pairs or [])
+    body = {"config": config, **({"name": connector or name} if connector or name else {})}
     with api(url) as client:
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
     problems = answer["problems"]

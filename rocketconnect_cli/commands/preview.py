@@ -11,13 +11,11 @@ from rich.text import Text
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.commands.connector import Pairs
-from rocketconnect_cli.documents import configuration
-from rocketconnect_cli.documents import reading as documents
+from rocketconnect_cli.documents.given import read_all
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, show_notes, show_warnings, with_api
 from rocketconnect_cli.terminal import printable
 from rocketconnect_sdk.wording.counts import counted
 
-_YAML = (".yaml", ".yml")
 _SHOWN = 400
 _READ = ("topics", "connect.topicnames")
 _SENT = ("topic", "connect.topicname")
@@ -44,7 +42,7 @@ def preview(
     """
     answers = []
     with api(url) as client:
-        configurations = _configurations(file, pairs or [])
+        configurations = read_all(file, pairs or [])
         for name, config in configurations:
             body = {"name": name, "config": config, "records": records, **_source_of(config, configurations)}
             like = {"problems": [{}], "records": [{"steps": [{}]}]}
@@ -56,15 +54,6 @@ def preview(
     emit(output, answers[0] if len(answers) == 1 else answers, lambda: [part for answer in answers for part in _shown(answer)])
     show_warnings(warned)
     show_notes(warned)
-
-
-def _configurations(file: Path | None, pairs: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    if file is None or file.suffix not in _YAML:
-        return [("", configuration.read(file, pairs))]
-    found, problems = documents.read([file])
-    if problems:
-        raise ApiError(Exit.WRONG, {"detail": "the file can't be read", "problems": problems})
-    return [(each.name, {**each.config, **(configuration.read(None, pairs) if pairs else {})}) for each in found]
 
 
 def _source_of(config: Mapping[str, str], others: Sequence[tuple[str, Mapping[str, str]]]) -> dict[str, Mapping[str, str]]:
