@@ -87,7 +87,7 @@ def with_topics(config: Mapping[str, str], problems: Sequence[Problem], endpoint
         infers = config.get(_COLUMNS, "").strip() == INFER
         config = {key: value for key, value in config.items() if not (infers and key == _COLUMNS)}
         parsed = parse_sink(plugin, config)
-        needing = run_checks(parsed, plugin.without_rows)
+        needing = list(run_checks(parsed, plugin.without_rows))
         without_types = [problem for problem in needing if problem in known]
         given = Given(
             config,

@@ -1,8 +1,10 @@
 """A check looks at the newest messages of a sink's topics, on a real broker."""
 
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow as pa
@@ -170,6 +172,21 @@ def test_a_sink_that_is_to_infer_its_columns_is_told_them(rocketmq: RocketMQ, cl
     assert problem.reason.startswith("is for a file_source, which finds types in its file: a sink has to be told its columns")
     (problem,) = checked(rocketmq.name_server, "newest-nobody-made", tmp_path, columns="infer").problems
     assert problem.fix.startswith("Write name:type, separated by commas")
+
+
+def test_objects_without_types_are_no_fault_where_a_table_that_is_there_says_the_types(
+    rocketmq: RocketMQ, client: Client, tmp_path: Path
+) -> None:
+    filled(client, "newest-table", b'{"year":1999}')
+    with closing(sqlite3.connect(tmp_path / "books.db")) as database:
+        database.execute("CREATE TABLE books (year INTEGER)")
+    table = {"insert.mode": "insert", "pk.mode": "none", "table.name.format": "books"}
+    config = {"connector.class": "jdbc_sink", "topics": "newest-table", "connection.url": f"sqlite:///{tmp_path}/books.db", **table}
+    found = check(CheckConnector(config, Endpoints(rocketmq.name_server, "")))
+    assert found.problems == []
+    assert [each.fix for each in found.warnings if each.key == "columns"] == [
+        "Set columns=year:int64. Without it a table that is there has to say the types."
+    ]
 
 
 def test_columns_that_no_message_has_are_refused(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
