@@ -1,9 +1,9 @@
 """A test that hangs fails with the stacks of all threads, instead of holding up the whole run until somebody ends it.
 
-Setting a test up, running it and cleaning up have `SECONDS` each: for hangs alone, as the slowest test takes five minutes. Then
-the main thread is interrupted, so the test fails like any other and its fixtures are cleaned up. Where the main thread can't be
-interrupted, its process ends after a quarter more; pytest-xdist then names the test, and starts another worker. The same
-holds for a worker that doesn't end when all is done.
+Setting a test up, running it and cleaning up have `SECONDS` each, and `SLOW_TIMES` as long where it is `slow`: for hangs alone, as
+the slowest test takes five minutes where nothing runs beside it. Then the main thread is interrupted, so the test fails like any
+other and its fixtures are cleaned up. Where the main thread can't be interrupted, its process ends after a quarter more; pytest-xdist
+then names the test, and starts another worker. The same holds for a worker that doesn't end when all is done.
 
 `pytest --hang-limit SECONDS` sets another limit; 0 switches it off, for a debugger.
 """
@@ -19,6 +19,7 @@ from types import FrameType
 import pytest
 
 SECONDS = 600.0
+SLOW_TIMES = 3
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -61,14 +62,16 @@ class _Guard:
         faulthandler.dump_traceback_later(self._seconds, file=self._stderr, exit=True)
 
     def _guarded(self, item: pytest.Item, step: str) -> Generator[None, object, object]:
+        seconds = self._seconds * (SLOW_TIMES if item.get_closest_marker("slow") else 1)
+
         def interrupt(number: int, frame: FrameType | None) -> None:
-            self._stderr.write(f"\n{step} {item.nodeid} took more than {self._seconds:g} s:\n")
+            self._stderr.write(f"\n{step} {item.nodeid} took more than {seconds:g} s:\n")
             faulthandler.dump_traceback(self._stderr)
-            pytest.fail(f"{step} took more than {self._seconds:g} s; the stacks of all threads are on the standard error")
+            pytest.fail(f"{step} took more than {seconds:g} s; the stacks of all threads are on the standard error")
 
         before = signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, self._seconds)
-        faulthandler.dump_traceback_later(self._seconds * 1.25, file=self._stderr, exit=True)
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        faulthandler.dump_traceback_later(seconds * 1.25, file=self._stderr, exit=True)
         try:
             return (yield)
         finally:

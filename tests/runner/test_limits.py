@@ -72,6 +72,14 @@ def test_a_worker_that_does_not_end_is_ended_and_shows_where(project: pytest.Pyt
     result.stderr.fnmatch_lines(["Timeout*", "*in wait"])
 
 
+def test_a_slow_test_has_longer(project: pytest.Pytester) -> None:
+    body = "import pytest, time\n@pytest.mark.slow\ndef test_takes_its_time():\n    time.sleep({})\n"
+    project.makepyfile(test_in_time=body.format(1.5), test_late=body.format(3.5))
+    result = project.runpytest_subprocess("-m", "slow")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*running took more than 3 s*"])
+
+
 def test_a_limit_of_zero_is_none(project: pytest.Pytester) -> None:
     project.makepyfile("import time\ndef test_takes_its_time():\n    time.sleep(1.5)\n")
     assert project.runpytest_subprocess("--hang-limit", "0").ret == pytest.ExitCode.OK
