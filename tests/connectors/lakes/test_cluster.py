@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
@@ -45,7 +45,7 @@ SINK = {
     "spark.profile": PROFILE,
 }
 ROWS = 12_000
-LIMIT_SECONDS = 240.0
+LIMIT_SECONDS = 600.0
 ELSEWHERE = 'mount --make-rprivate / && mount -t tmpfs none "$0" && exec "$@"'
 """What is started within it has a folder of its own in the place of the first argument: as on another machine."""
 
@@ -57,6 +57,7 @@ class Cluster:
     spark: SparkStandalone
     api: Api
     folder: Path
+    made: list[str] = field(default_factory=list)
 
     @property
     def lake(self) -> Path:
@@ -68,13 +69,14 @@ class Cluster:
 
     def create(self, name: str, config: Mapping[str, str]) -> None:
         self.api.request("POST", "/v1/connectors", body={"name": name, "config": dict(config)})
+        self.made.append(name)
 
     def until(self, true: Callable[[], bool], more: Iterator[int] | None = None) -> None:
         """Waits for it; meanwhile rows with these ids come, one after another."""
         deadline = time.monotonic() + LIMIT_SECONDS
         while not true():
             if time.monotonic() > deadline:
-                pytest.fail(str([get_state(self.api, name) for name in ("rows", "delta", "iceberg")]))
+                pytest.fail(str([get_state(self.api, name) for name in self.made]))
             if more is not None:
                 self.add(next(more))
             time.sleep(0.1)
