@@ -94,7 +94,7 @@ class System:
     def create(self, name: str, **options: str) -> None:
         given = {key.replace("_", "."): value for key, value in options.items()}
         request = config.CreateConnectorRequest(name=name, config=given, request_id=str(uuid.uuid4()))
-        deadline = time.monotonic() + 180
+        deadline = time.monotonic() + 600
         while True:
             try:
                 self.config.CreateConnector(request, timeout=60, wait_for_ready=True)

@@ -62,11 +62,11 @@ public final class Client {
     var configs = ConfigServiceGrpc.newBlockingStub(channel).withCallCredentials(token);
     var states = StateServiceGrpc.newBlockingStub(channel).withCallCredentials(token);
 
-    var list = configs.withDeadlineAfter(20, TimeUnit.SECONDS).listConnectors(ListConnectorsRequest.getDefaultInstance());
+    var list = configs.withDeadlineAfter(60, TimeUnit.SECONDS).listConnectors(ListConnectorsRequest.getDefaultInstance());
     System.out.println("connectors: " + list.getConnectorsCount());
 
     try {
-      configs.withDeadlineAfter(20, TimeUnit.SECONDS)
+      configs.withDeadlineAfter(60, TimeUnit.SECONDS)
           .createConnector(CreateConnectorRequest.newBuilder().setName("no such name").build());
     } catch (StatusRuntimeException refused) {
       System.out.println("refused: " + refused.getStatus().getCode());
