@@ -183,7 +183,7 @@ def understood(error: BaseException, seconds: float) -> StoreRejected | None:
         return error
     if isinstance(error, TimeoutError):
         return StoreRejected(Fault.AWAY, f"nothing came for {seconds:g} s")
-    said = str(getattr(error, "reason", "") or error or type(error).__name__).strip()[:_SHOWN]
+    said = (str(getattr(error, "reason", "") or error).strip() or type(error).__name__)[:_SHOWN]
     if isinstance(error, _NOT_THERE):
         return NotThere(Fault.OTHER, said)
     found = next((fault for kind, fault in _FAULTS.items() if isinstance(error, kind)), None)

@@ -6,7 +6,7 @@ the transaction has read; on PostgreSQL the rows of the connectors are locked fi
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -357,7 +357,7 @@ class _Books:
                 row.forgotten,
             )
 
-    def _all(self, table: sa.Table, uids: Iterable[str]) -> Iterable[sa.Row[Any]]:
+    def _all(self, table: sa.Table, uids: Collection[str]) -> Iterable[sa.Row[Any]]:
         return self._connection.execute(sa.select(table).where(table.c.connector_uid.in_(sorted(uids)))) if uids else ()
 
     def _look_up(self, kind: str, pairs: Iterable[tuple[str, Any]]) -> Iterable[sa.Row[Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from connectors.object_store_source.gone import GoneObjects
 from connectors.object_store_source.listing import Found, Objects
 from connectors.object_store_source.task import ObjectSourceTask
 from rocketconnect_kit.store import database
@@ -93,7 +94,7 @@ def soak_objects(folder: Path, count: int) -> Curve:
         lambda found, _: Whole(found),  # type: ignore[arg-type,return-value]  # it has what the task asks for
         0.0,
         TaskContext(log=logging.getLogger("growth")),
-        1e-9,
+        GoneObjects(1e-9),
     )
     owner = Fence("c", 0, 1, 1)
     store.open_task(owner).result(60)

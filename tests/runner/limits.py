@@ -2,8 +2,8 @@
 
 Setting a test up, running it and cleaning up have `SECONDS` each, and `SLOW_TIMES` as long where it is `slow`: for hangs alone, as
 the slowest test takes five minutes where nothing runs beside it. Then the main thread is interrupted, so the test fails like any
-other and its fixtures are cleaned up. Where the main thread can't be interrupted, its process ends after a quarter more; pytest-xdist
-then names the test, and starts another worker. The same holds for a worker that doesn't end when all is done.
+other and its fixtures are cleaned up. Where the main thread can't be interrupted, its process ends after a quarter more; then
+pytest-xdist names the test, and starts another worker. The same holds for a worker that doesn't end when all is done.
 
 `pytest --hang-limit SECONDS` sets another limit; 0 switches it off, for a debugger.
 """
