@@ -63,7 +63,7 @@ def check_unreplayed(client: Api, name: str) -> None:
     has = f"{name} has {found} that nobody has replayed: without it they stay in {found.topic} until RocketMQ removes them"
     look = f"`rocketconnect dlq list {name}` shows them, and `dlq discard {name} --all` gives them up"
     if not is_asked():
-        raise ApiError(Exit.WRONG, {"detail": f"{has}; {look}. Nothing was deleted: say --yes where nobody can be asked"})
+        raise ApiError(Exit.WRONG, {"detail": f"{has}; {look}. {name} was not deleted: say --yes where nobody can be asked"})
     if not typer.confirm(f"{has}. Delete it all the same?", err=True):
         raise ApiError(Exit.WRONG, {"detail": f"{name} was not deleted; {look}"})
 
