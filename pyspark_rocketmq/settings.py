@@ -103,7 +103,11 @@ READING = (
         check=_columns_problem,
     ),
     Option(
-        "start", f"Where reading begins: {_PLACE_DOC} Of a stream: when it has no checkpoint.", default="", check=_place_problem
+        "start",
+        f"Where reading begins: {_PLACE_DOC} Of a stream: when it has no checkpoint. Empty: {FIRST}, and of a stream {LAST}: one that "
+        f"ends when it has what is there (availableNow) gives nothing then, so set {FIRST} for it.",
+        default="",
+        check=_place_problem,
     ),
     Option("end", f"Before which place reading ends; not of a stream. {_PLACE_DOC}", default=LAST, check=_place_problem),
     Option(
