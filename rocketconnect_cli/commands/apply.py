@@ -42,6 +42,7 @@ def apply(
     prune: Annotated[
         bool, typer.Option("--prune", help="Delete what an earlier apply of this --set created and no file names any more.")
     ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Refuse what would be warned of, too.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until everything that was changed does what is wanted.")] = False,
     timeout: Annotated[float, durations.option("With --wait: how long, for all together.", default="2m")] = 120.0,
     reason: ReasonOption = "",
@@ -68,6 +69,9 @@ def apply(
                 # What is wrong with the files is told even when nobody answers.
                 if not problems:
                     raise
+            if strict:
+                problems += told["warnings"]
+                told["warnings"] = []
             if problems:
                 raise ApiError(Exit.WRONG, {"detail": f"these files can't be applied. {_NOTHING_DONE}", "problems": problems})
             if output is not Output.JSON:

@@ -71,6 +71,8 @@ class Executor(ExecutorServiceServicer):
         tasks = request.config.get("max.tasks", "1")
         if not tasks.isdecimal():
             answer.problems.add(key="max.tasks", value=tasks, reason="is not a number", fix="use 1 to 1000")
+        if request.config.get("errors.tolerance") == "all":
+            answer.warnings.add(key="errors.tolerance", value="all", reason="drops records", fix="keep them")
         return answer
 
     async def ReloadPlugins(self, request: executor.ReloadPluginsRequest, context: Any) -> executor.ReloadPluginsResponse:

@@ -100,6 +100,18 @@ async def test_all_problems_of_all_files_are_told_at_once_and_nothing_is_changed
     assert (await rest.get("/v1/connectors")).json()["connectors"] == []
 
 
+async def test_what_is_warned_of_is_refused_where_that_is_wanted(real: Real, tmp_path: Path) -> None:
+    rest, _worker = real
+    (tmp_path / "a.yaml").write_text(source("one", more="  errors.tolerance: all\n"))
+    apply = ("apply", "-f", str(tmp_path))
+    warned = await run(rest, *apply, "--dry-run")
+    assert (warned.exit_code, "Warning: " in warned.stderr) == (0, True)
+    refused = await run(rest, *apply, "--strict", "-o", "json")
+    assert refused.exit_code == 2
+    assert [each["key"] for each in answered(refused)["error"]["problems"]] == [f"{tmp_path}/a.yaml:1: one: errors.tolerance"]
+    assert (await rest.get("/v1/connectors")).json()["connectors"] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("words", [("--prune",), ("--exit-code",)])
 async def test_flags_that_need_another_are_refused(real: Real, tmp_path: Path, words: tuple[str, ...]) -> None:
