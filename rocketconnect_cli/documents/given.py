@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.documents import configuration, reading
+from rocketconnect_sdk.wording.counts import counted
 
 FORMS = "A JSON object (flat, or what `get -o json` prints), a .properties file, or YAML as `apply` takes it; - is standard input"
 _YAML = (".yaml", ".yml")
@@ -24,7 +25,7 @@ def read(file: Path | None, pairs: Sequence[str]) -> tuple[str, dict[str, str]]:
     if len(found) > 1:
         names = ", ".join(name for name, _config in found)
         fix = "Give a file with one, or all of them to `rocketconnect apply -f FILE`, with --dry-run to check them alone."
-        problem = {"key": str(file), "reason": f"holds {len(found)} connectors: {names}", "fix": fix}
+        problem = {"key": str(file), "reason": f"holds {counted(found, 'connector')}: {names}", "fix": fix}
         raise ApiError(Exit.WRONG, {"detail": "one configuration is wanted", "problems": [problem]})
     return found[0]
 

@@ -363,9 +363,7 @@ def test_a_connector_with_dead_letters_that_nobody_has_replayed_is_deleted_by_no
     assert (result.exit_code, rest.asked) == (2, [f"GET {COUNT}"])
     has = "a has 2 dead letters that nobody has replayed: without it they stay in dead until RocketMQ removes them"
     assert has in result.stderr
-    assert (
-        "`rocketconnect dlq list a` shows them, and `dlq discard a --all` gives them up. a was not deleted: say" in result.stderr
-    )
+    assert "`rocketconnect dlq list a` shows them, and `dlq discard a --all` gives them up. a was not deleted: say" in result.stderr
     assert run(rest.url, "connector", "delete", "a", "--yes").stdout == f"a deleted; {BACK}\n"
     assert rest.asked[1].startswith("DELETE ")
 
