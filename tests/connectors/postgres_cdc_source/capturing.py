@@ -17,7 +17,7 @@ from rocketconnect_sdk.record import Offset, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from rocketconnect_sdk.testing import at
 
-SECONDS = 60.0
+SECONDS = 300.0
 """Only a hang takes longer."""
 
 

@@ -20,7 +20,7 @@ from connectors.postgres_cdc_source.logical.wire.messages import Decoder
 from tests.connectors.postgres_cdc_source.capturing import Shop, wait_until_free
 from tests.servers.postgres import Postgres, PostgresFailed
 
-SECONDS = 60.0
+SECONDS = 300.0
 """Only a hang takes longer."""
 
 Connection = psycopg.Connection[TupleRow]

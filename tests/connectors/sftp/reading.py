@@ -14,7 +14,7 @@ from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Position
 
 LOG = logging.getLogger("files")
-SECONDS = 30
+SECONDS = 120
 
 
 @dataclass

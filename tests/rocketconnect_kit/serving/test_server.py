@@ -89,7 +89,7 @@ async def running(*flags: str, broken: str = "/nonexistent") -> AsyncIterator[Ru
     os.close(write)
     try:
         with os.fdopen(read) as pipe:
-            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 15)
+            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 240)
         said = json.loads(line)
         assert said["service"] == "config"
         yield Running(process, said["address"], said["metrics"])

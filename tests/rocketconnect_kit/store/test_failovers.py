@@ -65,13 +65,13 @@ class Running:
 
     async def health(self, wanted: int) -> None:
         """Return when the service says this of itself."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while (await health_stub(self.opened).Check(health_pb2.HealthCheckRequest(), timeout=30)).status != wanted:
                 await asyncio.sleep(0.1)
 
     async def answers(self) -> None:
         """Return when it does what it is asked for."""
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while await self.refusal() is not None:
                 await asyncio.sleep(0.1)
 
@@ -89,7 +89,7 @@ class Running:
         await self.answers()
         await asyncio.to_thread(ends)
         await self.health(NOT_SERVING)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             # What is in memory is answered until the leader's lease is over.
             while (refusal := await self.refusal()) is None:
                 await asyncio.sleep(0.1)

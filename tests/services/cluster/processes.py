@@ -39,7 +39,7 @@ async def service_process(service: str, *flags: str) -> AsyncIterator[tuple[asyn
     os.close(write)
     try:
         with os.fdopen(read) as pipe:
-            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 30)
+            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 240)
         yield started, json.loads(line)["address"]
     finally:
         if started.returncode is None:

@@ -29,7 +29,7 @@ async def process(store_url: str, *flags: str) -> AsyncIterator[tuple[asyncio.su
     os.close(write)
     try:
         with os.fdopen(read) as pipe:
-            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 20)
+            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 240)
         yield started, json.loads(line)["address"]
     finally:
         if started.returncode is None:

@@ -89,7 +89,7 @@ async def exporter(addresses: dict[str, str], *flags: str) -> AsyncIterator[str]
     os.close(write)
     try:
         with os.fdopen(read) as pipe:
-            said = json.loads(await asyncio.wait_for(asyncio.to_thread(pipe.readline), 20))
+            said = json.loads(await asyncio.wait_for(asyncio.to_thread(pipe.readline), 240))
         assert said["service"] == "exporter"
         yield said["address"]
         process.terminate()

@@ -36,7 +36,7 @@ async def started(addresses: dict[str, str], *flags: str) -> AsyncIterator[tuple
     os.close(write)
     try:
         with os.fdopen(read) as pipe:
-            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 20)
+            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 240)
         yield process, json.loads(line)
     finally:
         if process.returncode is None:

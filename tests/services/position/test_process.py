@@ -26,7 +26,7 @@ async def process(store_url: str) -> AsyncIterator[tuple[asyncio.subprocess.Proc
     os.close(write)
     try:
         with os.fdopen(read) as pipe:
-            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 20)
+            line = await asyncio.wait_for(asyncio.to_thread(pipe.readline), 240)
         async with grpc.aio.insecure_channel(json.loads(line)["address"]) as channel:
             yield started, rpc.PositionServiceStub(channel)
     finally:

@@ -104,7 +104,7 @@ def test_source_and_sink_killed_in_the_midst_lose_and_double_no_row_in_topic_and
         running[kind].kill()
         running[kind].wait()
         start(kind)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 400
     everything = sorted(line for lines in wanted.values() for line in lines)
     while len(rows(file)) < len(everything):
         assert time.monotonic() < deadline, f"{len(rows(file))} of {len(everything)} rows"

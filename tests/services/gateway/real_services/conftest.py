@@ -42,7 +42,7 @@ async def started(service: str, folder: Path, addresses: dict[str, str]) -> Asyn
     os.close(write)
     try:
         with os.fdopen(read) as pipe:
-            said = json.loads(await asyncio.wait_for(asyncio.to_thread(pipe.readline), 30))
+            said = json.loads(await asyncio.wait_for(asyncio.to_thread(pipe.readline), 240))
         yield said["address"]
     finally:
         with suppress(ProcessLookupError):

@@ -35,7 +35,7 @@ pytestmark = [
 ]
 
 ROWS, CHANGES, KILLS = 3_000, 900, 3
-SECONDS = 120.0
+SECONDS = 400.0
 _NUMBERS = count()
 COLUMNS = {
     "id": "BIGINT PRIMARY KEY",

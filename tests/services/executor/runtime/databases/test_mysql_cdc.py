@@ -82,7 +82,7 @@ class Copying:
         return [f"{place}: {epochs}" for place, epochs in sent.items() if len(epochs) > 1]
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while not condition():
             assert time.monotonic() < deadline, f"{self.count} messages: {(self.tasks.path / 'SOURCE.log').read_text()[-1_000:]}"
             time.sleep(0.2)

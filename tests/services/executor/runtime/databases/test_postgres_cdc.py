@@ -22,7 +22,7 @@ LAST = 1_000_000
 DONE = [1, 2]
 """How the offset of a table begins whose rows were all read."""
 SLOT = "killed"
-SECONDS = 60.0
+SECONDS = 300.0
 
 
 class Copying:
@@ -91,7 +91,7 @@ class Copying:
         return [f"{place}: {epochs}" for place, epochs in sent.items() if len(epochs) > 1]
 
     def wait(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + 400
         while not condition():
             assert time.monotonic() < deadline, f"{self.count} messages: {(self.tasks.path / 'SOURCE.log').read_text()[-1_000:]}"
             time.sleep(0.2)
