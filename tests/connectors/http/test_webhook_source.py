@@ -200,6 +200,18 @@ def test_browsers_are_told_which_pages_may_send_and_beacons_need_no_permission()
         assert "access-control-allow-origin" not in made.post(headers={"Origin": page})[2]
 
 
+def test_what_was_packed_piece_by_piece_is_read_whole() -> None:
+    pieces = gzip.compress(b"one\n") + gzip.compress(b"two\n" + bytes(100_000) + b"\n") + gzip.compress(b"three")
+    with hook(value_format="text", records="lines") as made:
+        assert made.post(pieces, headers={"Content-Encoding": "gzip"})[0] == 200
+        assert made.values == ["one", "two", "\0" * 100_000, "three"]
+        assert made.post(gzip.compress(b"") * 1_001, headers={"Content-Encoding": "gzip"})[0] == 400
+    with hook(body_bytes="1000", value_format="text") as made:
+        too_many = gzip.compress(b"x" * 600) + gzip.compress(b"x" * 401)
+        assert made.post(too_many, headers={"Content-Encoding": "gzip"})[0] == 413
+        assert made.post(pieces[:-5], headers={"Content-Encoding": "gzip"})[0] in (400, 413)
+
+
 def test_bodies_may_be_packed_and_have_a_size() -> None:
     with hook(body_bytes="1000", value_format="text") as made:
         packed = {"Content-Encoding": "gzip"}
