@@ -47,6 +47,15 @@ def received(tag: Any, address: str, encoded: bytes, length: int, digest: str, s
         digest: Of the whole; empty: it is all here.
         shape: What is made of it.
     """
+    try:
+        return _received(tag, address, encoded, length, digest, shape)
+    except RecursionError:
+        # It would be given again and again, and nothing behind it be read.
+        value = rejected(encoded, "InvalidPayload", f"the message of {address} is nested too deep")
+        return Received(tag, value, headers={shape.dialect.address: address}, size=length)
+
+
+def _received(tag: Any, address: str, encoded: bytes, length: int, digest: str, shape: Shape) -> Received:
     if digest:
         value: object = rejected(encoded, *too_large(length, shape.most_bytes), length, digest)
         return Received(tag, value, headers={shape.dialect.address: address}, size=length)

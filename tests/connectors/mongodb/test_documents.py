@@ -121,7 +121,7 @@ def test_a_key_is_never_a_condition_that_other_documents_meet(op: Op) -> None:
             Operation(op, "c", "k", value, key_value={"$regularExpression": {"pattern": ".", "options": ""}})
         )
     found = SinkSettings(extended=True).request(Operation(op, "c", "k", value, key_value={"$oid": "0" * 24}))
-    assert found._filter == {"_id": ObjectId("0" * 24)}  # noqa: SLF001
+    assert found._filter == {"_id": ObjectId("0" * 24)}
 
 
 def test_each_operation_is_one_request() -> None:
