@@ -15,6 +15,8 @@ from rocketconnect_sdk.queues.values import rejected, too_large
 
 _JAVA_OBJECT = "application/x-java-serialized-object"
 _DEFAULT_PRIORITY = 4
+_OURS = ("amqp.", "JMSXUserID")
+"""What the names of headers begin with that brokers vouch for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,8 @@ def _property_text(value: Any) -> str:
 def _headers(address: str, sections: Sections, dialect: Dialect) -> Iterator[tuple[str, str]]:
     for name, value in sections.application.items():
         if value is not None:
-            yield name, _property_text(value)
+            # What the broker says of it, such as who has sent it, is not for who sends it to say.
+            yield f"{OF_PROPERTIES}{name}" if name.startswith(_OURS) else name, _property_text(value)
     for name, header in dialect.names.items():
         if name in sections.fields:
             yield header, as_text(sections.fields[name])

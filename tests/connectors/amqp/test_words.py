@@ -146,6 +146,14 @@ def test_a_message_that_is_nested_too_deep_is_a_bad_record_or_a_whole_one(sectio
         assert not isinstance(found.value, Rejected) or "nested too deep" in found.value.reason
 
 
+def test_what_a_broker_vouches_for_no_property_of_a_sender_says() -> None:
+    encoded = sections((0x74, {"amqp.user.id": "root", "JMSXUserID": "root", "mine": "x"}), (0x77, "x"))
+    for dialect in (AMQP, JMS):
+        headers = received("tag", "q", encoded, len(encoded), "", Shape(dialect, bytes.decode, "text", "", 1_000)).headers
+        assert not {"amqp.user.id", "JMSXUserID"} & headers.keys()
+        assert (headers["property.amqp.user.id"], headers["property.JMSXUserID"], headers["mine"]) == ("root", "root", "x")
+
+
 def test_a_message_that_is_too_large_is_a_bad_record_with_its_length() -> None:
     found = received("tag", "q", b"first part", 5_000, "digest", Shape(AMQP, bytes, "bytes", "", 1_000))
     assert isinstance(found.value, Rejected)

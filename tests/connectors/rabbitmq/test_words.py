@@ -101,6 +101,12 @@ def test_numbers_and_times_of_a_table_are_read_as_they_are() -> None:
     assert {type(each) for each in found["n"].values()} == {float, int, bool, type(None)}
 
 
+def test_what_rabbitmq_vouches_for_no_header_of_a_sender_says() -> None:
+    found = message(headers={"rabbitmq.user.id": "root", "mine": "x"})
+    assert "rabbitmq.user.id" not in found.headers
+    assert (found.headers["header.rabbitmq.user.id"], found.headers["mine"]) == ("root", "x")
+
+
 @pytest.mark.parametrize("kind", [b"F", b"A"])
 def test_tables_nested_as_deep_as_nobody_reads_do_not_end_the_connection(kind: bytes) -> None:
     fields.install()
