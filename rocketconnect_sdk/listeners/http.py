@@ -10,7 +10,7 @@ import h11
 
 from rocketconnect_sdk.http import packed
 from rocketconnect_sdk.listeners.inbox import Inbox, Outcome
-from rocketconnect_sdk.listeners.server import Protocol
+from rocketconnect_sdk.listeners.server import Protocol, drained
 from rocketconnect_sdk.queues import Received
 from rocketconnect_sdk.wording.counts import counted
 
@@ -284,7 +284,7 @@ class _Speaker:
         if data and self._method != "HEAD":
             self._send(h11.Data(data=data))
         self._send(h11.EndOfMessage())
-        await self._writer.drain()
+        await drained(self._writer)
 
     def goes_on(self) -> bool:
         """Whether another request may follow."""
