@@ -15,6 +15,8 @@ from rocketconnect_sdk.queues.values import rejected, too_large
 
 _JAVA_OBJECT = "application/x-java-serialized-object"
 _DEFAULT_PRIORITY = 4
+_OURS = ("amqp.", "JMSXUserID")
+"""What the names of headers begin with that brokers vouch for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,15 @@ def received(tag: Any, address: str, encoded: bytes, length: int, digest: str, s
         digest: Of the whole; empty: it is all here.
         shape: What is made of it.
     """
+    try:
+        return _received(tag, address, encoded, length, digest, shape)
+    except RecursionError:
+        # It would be given again and again, and nothing behind it be read.
+        value = rejected(encoded, "InvalidPayload", f"the message of {address} is nested too deep")
+        return Received(tag, value, headers={shape.dialect.address: address}, size=length)
+
+
+def _received(tag: Any, address: str, encoded: bytes, length: int, digest: str, shape: Shape) -> Received:
     if digest:
         value: object = rejected(encoded, *too_large(length, shape.most_bytes), length, digest)
         return Received(tag, value, headers={shape.dialect.address: address}, size=length)
@@ -78,7 +89,8 @@ def _property_text(value: Any) -> str:
 def _headers(address: str, sections: Sections, dialect: Dialect) -> Iterator[tuple[str, str]]:
     for name, value in sections.application.items():
         if value is not None:
-            yield name, _property_text(value)
+            # What the broker says of it, such as who has sent it, is not for who sends it to say.
+            yield f"{OF_PROPERTIES}{name}" if name.startswith(_OURS) else name, _property_text(value)
     for name, header in dialect.names.items():
         if name in sections.fields:
             yield header, as_text(sections.fields[name])

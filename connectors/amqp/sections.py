@@ -31,6 +31,15 @@ _PROPERTIES = (
 _DATA, _SEQUENCE, _VALUE = 0x75, 0x76, 0x77
 _ANNOTATIONS, _APPLICATION = 0x72, 0x74
 _FIELDS: Mapping[int, tuple[str, ...]] = {0x70: _HEADER, 0x73: _PROPERTIES}
+_NUMBERS = ("priority", "ttl", "delivery-count")
+_NULL = type(None)
+_KINDS: Mapping[int, tuple[type, ...]] = {
+    **dict.fromkeys(_FIELDS, (list,)),
+    **dict.fromkeys((_ANNOTATIONS, _APPLICATION), (dict, _NULL)),
+    _DATA: (bytes, memoryview),
+    _SEQUENCE: (list, Array),
+}
+"""Of which types sections are."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_MS = 253_402_300_799_999
 
@@ -71,7 +80,7 @@ def read_sections(encoded: bytes) -> Sections:
             raise ValueError(msg) from None
         data.rewind()
         data.next()
-        section = data.get_object()
+        section = _object(data, begin)
         if not isinstance(section, Described) or not isinstance(section.descriptor, int):
             msg = f"has something that is no section before byte {begin}"
             raise ValueError(msg)  # noqa: TRY004 - it is the message that is wrong
@@ -79,17 +88,34 @@ def read_sections(encoded: bytes) -> Sections:
     return found
 
 
+def _object(data: Data, begin: int) -> Any:
+    try:
+        return data.get_object()
+    except (TypeError, ValueError) as error:
+        # Such as a map whose key is a list.
+        msg = f"has what is no value of Python before byte {begin}: {error}"
+        raise ValueError(msg) from None
+
+
 def _take(found: Sections, kind: int, value: Any) -> None:
+    # Brokers look at none of this. A number in the place of bytes would be so many of them.
+    if kind in _KINDS and not isinstance(value, _KINDS[kind]):
+        msg = f"has a section 0x{kind:x} that is {type(value).__name__}"
+        raise ValueError(msg)
     if kind in _FIELDS:
-        found.fields |= {name: plain(each) for name, each in zip(_FIELDS[kind], value, strict=False) if each is not None}
+        fields = {name: plain(each) for name, each in zip(_FIELDS[kind], value, strict=False) if each is not None}
+        if wrong := next((name for name in _NUMBERS if name in fields and type(fields[name]) is not int), None):
+            msg = f"has a {wrong} that is no number"
+            raise ValueError(msg)
+        found.fields |= fields
     elif kind == _ANNOTATIONS:
         found.annotations |= {str(name): each for name, each in (value or {}).items()}
     elif kind == _APPLICATION:
         found.application |= {str(name): each for name, each in (value or {}).items()}
     elif kind == _DATA:
-        found.body, found.is_data = (found.body or b"") + bytes(value), True
+        found.body, found.is_data = (found.body if found.is_data else b"") + bytes(value), True
     elif kind == _SEQUENCE:
-        found.body = [*(found.body or ()), *plain(value)]
+        found.body = [*(found.body if isinstance(found.body, list) else ()), *plain(value)]
     elif kind == _VALUE:
         found.body = plain(value)
 

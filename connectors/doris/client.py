@@ -166,7 +166,7 @@ def _of_load(answer: Mapping[str, Any]) -> ServerRejected:
 def _read(status: int, said: str) -> dict[str, Any]:
     try:
         found = json.loads(said)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise refused(said, status=status) from None
     if status != _OK or not isinstance(found, dict):
         raise refused(said, status=status)

@@ -65,10 +65,11 @@ class EventBridgeSink(WriteSink):
 def _target(target: Config, most_seconds: float = math.inf) -> "Target":
     from connectors.eventbridge.target import Target
     from connectors.http.requests import Shape
-    from connectors.http.signatures import Signer
+    from connectors.http.signatures import Signer, check_secrets
     from rocketconnect_sdk.http import HttpClient, login_of, tls_of
     from rocketconnect_sdk.http.oauth import tokens_of
 
+    check_secrets(target, "hmac.secret")
     seconds = min(most_seconds, target["request.timeout"])
     login, tokens, tls = login_of(target), tokens_of(target, seconds), tls_of(target)
     origin, path = origin_and_path(target["url"])

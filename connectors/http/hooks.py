@@ -2,6 +2,7 @@
 
 import base64
 import hmac
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,11 @@ from rocketconnect_sdk.queues import Received
 
 METHODS = ("POST", "PUT", "PATCH")
 _MOST_HEADERS = 16 << 10
+_CONTROLS = re.compile("[\\0-\\x08\\x0a-\\x1f\\x7f]")
+_MOST_PROPERTIES = 30_000
+"""Bytes. RocketMQ takes 32,767 of key and headers, and some of them are ours."""
+_OF_EACH = 16
+"""So many of them stand around the name and the text of a header, at most."""
 
 
 def paths_problem(pairs: Sequence[str]) -> str | None:
@@ -134,11 +140,14 @@ class Hooks(Receiver):
         self._challenge.read(request)
         topic, headers, now_ms = self._topic(request.path), self._kept(request), time.time_ns() // 1_000_000
         rows, response = self._bodies.read(request)
+        room = (
+            (_MOST_PROPERTIES - sum(_OF_EACH + len(name.encode()) + len(text.encode()) for name, text in headers.items())) // 4 * 3
+        )
         records = [
             Received(
                 None,
                 row.value,
-                self._key_of(request, row.value),
+                self._key_of(request, row.value, room),
                 now_ms if row.timestamp_ms is None else row.timestamp_ms,
                 {**headers, **row.headers} if row.headers else headers,
                 topic,
@@ -162,11 +171,14 @@ class Hooks(Receiver):
             return {"Access-Control-Allow-Origin": "*"}
         return {"Access-Control-Allow-Origin": origin, "Access-Control-Allow-Credentials": "true", "Vary": "Origin"}
 
-    def _key_of(self, request: Request, value: object) -> str | None:
+    def _key_of(self, request: Request, value: object, room: int) -> str | None:
         try:
-            return key_of(self._key, request, value)
+            key = key_of(self._key, request, value)
         except ValueError as error:
             raise NotTaken(Response(400, f"the key can't be made: {error}")) from None
+        if key is not None and (size := len(key.encode())) > room:
+            raise NotTaken(Response(413, f"the key has {size:,} bytes, and {room:,} are allowed beside these headers"))
+        return key
 
     def _topic(self, path: str) -> str:
         if not self._paths:
@@ -183,8 +195,11 @@ class Hooks(Receiver):
         kept |= {"http.method": request.method, "http.path": request.path}
         if kind := request.headers.get("content-type"):
             kept["http.content.type"] = kind
-        if sum(map(len, kept.values())) > _MOST_HEADERS:
+        if sum(len(text.encode()) for text in kept.values()) > _MOST_HEADERS:
             raise NotTaken(Response(431, "the headers that are kept are too large"))
+        # Many servers let them through, and no message can have them: the task would end, and who sent it not be told.
+        if bad := next((name for name, text in kept.items() if _CONTROLS.search(text)), None):
+            raise NotTaken(Response(400, f"{bad} has a control character"))
         return kept
 
 

@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.options import Config
+
 FORMS: Mapping[str, str] = {
     "hex": "X-Signature",
     "base64": "X-Signature",
@@ -69,6 +72,13 @@ class Signer:
 
     def _made(self, secret: str, body: bytes, now: int) -> str:
         return _WRITERS[self.form](_digest(secret, body, str(now) if self.form == "stripe" else ""), now)
+
+
+def check_secrets(config: Config, *keys: str) -> None:
+    """Raises PermanentError: what says who somebody is, or signs, is given and stands for nothing, as if it were not."""
+    if empty := next((key for key in keys if config.raw.get(key) is not None and not config[key]), None):
+        msg = f"{empty} is given, and what it refers to is empty: put the secret there, or remove {empty}"
+        raise PermanentError(msg).naming(empty)
 
 
 def _digest(secret: str, body: bytes, time: str) -> bytes:

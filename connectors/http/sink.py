@@ -192,10 +192,11 @@ def _is_made(template: Template) -> bool:
 def _connection(config: Config, context: TaskContext, seconds: float) -> Connection:
     from connectors.http.connection import HttpConnection
     from connectors.http.requests import Shape
-    from connectors.http.signatures import Signer
+    from connectors.http.signatures import Signer, check_secrets
     from rocketconnect_sdk.http import HttpClient, login_of, tls_of
     from rocketconnect_sdk.http.oauth import tokens_of
 
+    check_secrets(config, "hmac.secret")
     login, tokens = login_of(config), tokens_of(config, seconds)
     headers = {"Content-Type": content_type(config)}
     for name, template in headers_of(config["headers"]).items():

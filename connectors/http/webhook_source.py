@@ -8,7 +8,7 @@ from connectors.http.bodies import KEY_FORM, Bodies, PlainBodies, key_problem
 from connectors.http.challenges import SENDERS, Challenge
 from connectors.http.event_bodies import EventBodies
 from connectors.http.hooks import Doorkeeper, Hooks, login_of, paths_problem
-from connectors.http.signatures import FORMS, FORMS_DOC, Signer
+from connectors.http.signatures import FORMS, FORMS_DOC, Signer, check_secrets
 from connectors.http.texts import name_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
@@ -17,6 +17,7 @@ from rocketconnect_sdk.listeners.http import HttpProtocol
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 
 _KEY_HEADER = "X-API-Key"
+_SECRETS = ("password", "token", "api.key", "hmac.secret", "challenge.token")
 _NO_MESSAGES = "needs opentelemetry-proto, which this executor does not have"
 _INSTALL = "Install it where the executors run: pip install 'rocketconnect[otlp]'"
 
@@ -129,6 +130,7 @@ class WebhookSource(ListenSource):
 
     def protocol(self, config: Config, context: TaskContext) -> Protocol:
         """See ListenSource."""
+        check_secrets(config, *_SECRETS, *(["user"] if config["password"] else []))
         paths = {path: topic for path, _, topic in (pair.rpartition("=") for pair in config["paths"])}
         logins = [login_of(config["user"], config["password"] or "")] if config["user"] else []
         if config["token"]:

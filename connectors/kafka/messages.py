@@ -51,7 +51,10 @@ def time_of(operation: Operation) -> int:
 
 def _pairs(text: str) -> Sequence[tuple[str, bytes | None]]:
     try:
-        return [(str(name), None if value is None else base64.b64decode(value, validate=True)) for name, value in json.loads(text)]
-    except (TypeError, ValueError) as error:
+        found = [(str(name), None if value is None else base64.b64decode(value, validate=True)) for name, value in json.loads(text)]
+        # Half a character is text to JSON, and none to the client.
+        "".join(name for name, _ in found).encode()
+    except (TypeError, ValueError, RecursionError) as error:
         msg = f"the header {HEADERS} is no JSON list of pairs of a name and a value in base64: {error}"
         raise RecordError(msg) from None
+    return found

@@ -8,7 +8,7 @@ from connectors.logs.journal import Journal
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
-from rocketconnect_sdk.permissions.roots import Access
+from rocketconnect_sdk.permissions.roots import Access, reading
 from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import Edge, Plan, Source, SourceTask, never
 
@@ -17,6 +17,8 @@ _CURSOR = "cursor"
 _MATCH = re.compile(r"[A-Z_][A-Z0-9_]*=.*", re.DOTALL)
 _PRIORITIES = ("emerg", "alert", "crit", "err", "warning", "notice", "info", "debug")
 _IDLE_SECONDS = 0.05
+_OF_MACHINE = ("/run/log/journal", "/var/log/journal")
+"""Where journald keeps the journal of a machine."""
 
 
 def _matches_problem(matches: Sequence[str]) -> str | None:
@@ -57,6 +59,14 @@ class JournaldSource(Source):
         Option("key.field", "The field that becomes the key of the record: _SYSTEMD_UNIT. Empty: there is none.", default=""),
     )
 
+    def check(self, config: Config) -> Iterable[Problem]:
+        """Whether the executor lets connectors read the journal. See Source."""
+        for folder in () if config["directory"] else _OF_MACHINE:
+            if reason := reading().problem(folder):
+                yield Problem(
+                    "directory", "", f"stands for the journal of the machine, and {folder} {reason}", reading().fix(folder)
+                )
+
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """A journal is one task."""
         del config, max_tasks, positions
@@ -86,6 +96,9 @@ class JournalTask(SourceTask):
     """Follows a journal. Offsets are (the time of the start, how many entries since): a cursor is no number."""
 
     def __init__(self, config: Config, context: TaskContext) -> None:
+        # What others open is looked at before: journalctl opens it.
+        for folder in (config["directory"],) if config["directory"] else _OF_MACHINE:
+            reading().check(folder)
         self._key: str = config["key.field"]
         self._begin: str = config["begin"]
         self._context = context

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from connectors.logs.frames import Command, Commands, Frame, Frames
 from connectors.logs.syslog import read_syslog
 from connectors.logs.unfit import Unfit
-from rocketconnect_sdk.listeners import Datagrams, Inbox, Outcome, Protocol
+from rocketconnect_sdk.listeners import Datagrams, Inbox, Outcome, Protocol, drained
 from rocketconnect_sdk.queues import Received
 from rocketconnect_sdk.queues.values import rejected, too_large
 from rocketconnect_sdk.record import Rejected
@@ -117,9 +117,9 @@ class Relp(Protocol):
                 writer.write(_answer(each))
                 if each.name == "close":
                     writer.write(b"0 serverclose 0\n")
-                    await writer.drain()
+                    await drained(writer)
                     return
-            await writer.drain()
+            await drained(writer)
 
 
 class Packets(Datagrams):

@@ -32,6 +32,7 @@ from rocketconnect_sdk.writes import as_text
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 _OWN = (Binary, Code, DBRef, DatetimeMS, Decimal128, Int64, MaxKey, MinKey, ObjectId, Regex, Timestamp)
+_SHOWN = 40
 _DEEPEST = 100
 """What MongoDB takes. https://www.mongodb.com/docs/manual/reference/limits/"""
 
@@ -101,8 +102,15 @@ def identity(key: object) -> Any:
     Raises:
         RecordError: it can be none.
     """
-    if isinstance(key, list | tuple):
-        msg = "its key is a list, which can be no _id"
+    if isinstance(key, list | tuple | Regex):
+        msg = f"its key is a {'regular expression' if isinstance(key, Regex) else 'list'}, which can be no _id"
+        raise RecordError(msg)
+    if isinstance(key, Mapping) and (operator := next((name for name in map(as_text, key) if name.startswith("$")), None)):
+        # The server would look for every document that it is true of.
+        msg = (
+            f"its key is an object with {operator[:_SHOWN]!r}, as a condition has, and no _id has such a name. "
+            "Objects of extended JSON are read with extended.json=true"
+        )
         raise RecordError(msg)
     return _bson(key, "_id", 0)
 

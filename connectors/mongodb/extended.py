@@ -51,17 +51,25 @@ def restored(value: Any) -> Any:
     """A value with what extended JSON in it stands for.
 
     Raises:
-        RecordError: something looks like extended JSON and is none.
+        RecordError: something looks like extended JSON and is none, or it is nested deeper than can be read.
     """
+    try:
+        return _restored(value)
+    except RecursionError:
+        msg = "its values are nested too deep"
+        raise RecordError(msg) from None
+
+
+def _restored(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [restored(each) for each in value]
+        return [_restored(each) for each in value]
     if not isinstance(value, Mapping):
         return value
-    made = {name: restored(each) for name, each in value.items()}
+    made = {name: _restored(each) for name, each in value.items()}
     if not any(isinstance(name, str) and name.startswith("$") for name in made):
         return made
     try:
         return object_hook(made, _OPTIONS)
-    except (BSONError, ValueError, TypeError, KeyError, ArithmeticError) as error:
+    except (BSONError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError) as error:
         msg = f"{', '.join(map(str, made))} of extended JSON stands for nothing: {error}"
         raise RecordError(msg) from None

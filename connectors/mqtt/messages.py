@@ -45,7 +45,9 @@ def headers_of(message: Publish) -> dict[str, str]:
     """The headers of a message: its properties as the user gave them, and those of MQTT."""
     more = message.properties
     found: dict[str, str] = {}
-    for name, value in more.get(packets.USER, ()):
+    for given, value in more.get(packets.USER, ()):
+        # What MQTT says of it is not for who sends it to say.
+        name = f"user.{given}" if given.startswith("mqtt.") else given
         # A name may come again, and none of its values is lost.
         found[name] = f"{found[name]},{value}" if name in found else value
     found["mqtt.topic"] = message.topic

@@ -51,7 +51,9 @@ def headers_of(queue: str, method: Any, properties: Any) -> dict[str, str]:
         method: Of its delivery, as the client has it.
         properties: As the client has them.
     """
-    found = {as_text(name): as_text(value) for name, value in (properties.headers or {}).items() if value is not None}
+    given = ((as_text(name), value) for name, value in (properties.headers or {}).items() if value is not None)
+    # What RabbitMQ says of it, such as who has sent it, is not for who sends it to say.
+    found = {f"{_OF_HEADERS}{name}" if name.startswith(_PREFIX) else name: as_text(value) for name, value in given}
     found[f"{_PREFIX}queue"] = queue
     found[f"{_PREFIX}exchange"] = as_text(method.exchange)
     found[f"{_PREFIX}routing.key"] = as_text(method.routing_key)

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from rocketconnect_sdk.errors import PermanentError, SystemAway
+from rocketconnect_sdk.http import packed
 from rocketconnect_sdk.http.answers import Answer, NotTrusted, problem_of
 from rocketconnect_sdk.http.login import Ending, Login, Tls
 from rocketconnect_sdk.permissions.connections import check_url
@@ -28,6 +29,9 @@ _PIECE = 256 << 10
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout)
 """What was asked was not done: another server may be asked at once."""
 _LOGIN = re.compile(r"^(https?://)[^/?#]*@")
+_SHOWN = 60
+_PACKINGS = {"gzip": packed.ungzipped, "x-gzip": packed.ungzipped, "deflate": packed.undeflated}
+"""By what Content-Encoding says, what unpacks such bodies."""
 _ENDED = (401, 403, 419)
 """So answers a server that takes a token no more."""
 
@@ -223,20 +227,40 @@ class HttpClient:
         with self._opened(url).stream(method, url, content=content, headers=sent, params=asked) as response:
             deadline = time.monotonic() + self._seconds
             data = bytearray()
-            for part in response.iter_bytes(1 << 16):
+            # As it comes: what httpx unpacks has no limit before it is there.
+            for part in response.iter_raw(1 << 16):
                 data += part
                 if len(data) > self._largest:
-                    msg = f"an answer of more than {self._largest >> 20} MiB"
-                    raise httpx.DecodingError(msg)
+                    raise self._too_long()
                 if time.monotonic() > deadline + len(data) / _LEAST_RATE:
                     msg = "no end of the answer in time"
                     raise httpx.ReadTimeout(msg)
             found = {name.lower(): text for name, text in response.headers.items()}
-        answer = Answer(response.status_code, bytes(data), found, url)
+        answer = Answer(response.status_code, self._plain(bytes(data), found.get("content-encoding", "")), found, url)
         if body and not answer.is_good:
             # A server that has not read all of a body may take the rest for the next request.
             self.close()
         return answer
+
+    def _plain(self, data: bytes, encoding: str) -> bytes:
+        """The body of an answer, also of servers that pack it though nobody has asked for that."""
+        name = encoding.strip().lower()
+        if not data or name in ("", "identity"):
+            return data
+        unpack = _PACKINGS.get(name)
+        if unpack is None:
+            msg = f"an answer with Content-Encoding: {encoding[:_SHOWN]}, where identity was asked for"
+            raise httpx.DecodingError(msg)
+        try:
+            return unpack(data, self._largest)
+        except packed.TooLong:
+            raise self._too_long() from None
+        except packed.NotPacked as error:
+            msg = f"an answer that {error}"
+            raise httpx.DecodingError(msg) from None
+
+    def _too_long(self) -> httpx.DecodingError:
+        return httpx.DecodingError(f"an answer of more than {self._largest >> 20} MiB")
 
     @contextmanager
     def _told(self, url: str) -> Iterator[None]:

@@ -65,7 +65,7 @@ class ReplayNote:
             connector = message.properties.get(f"{PREFIX}connector.name", "")
             replay, to, is_last, is_discard = told["replay"], told["topic"], told["last"], told.get("discard")
             return cls(connector, str(replay), str(to), sent, left_out, is_last=is_last is True, is_discard=is_discard is True)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             return None
 
 

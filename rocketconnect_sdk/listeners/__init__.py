@@ -15,11 +15,11 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem, SystemAway
 from rocketconnect_sdk.listeners.inbox import Delivery, Inbox, Outcome
 from rocketconnect_sdk.listeners.options import LISTEN, address_of, tls_of, tls_problems
-from rocketconnect_sdk.listeners.server import Datagrams, Listener, Protocol
+from rocketconnect_sdk.listeners.server import Datagrams, Listener, Protocol, drained
 from rocketconnect_sdk.options import Config, Option
 from rocketconnect_sdk.queues import QueueSource, Received, Share, Subscription
 
-__all__ = ["LISTEN", "Datagrams", "Inbox", "ListenSource", "Outcome", "Protocol", "Received", "tls_problems"]
+__all__ = ["LISTEN", "Datagrams", "Inbox", "ListenSource", "Outcome", "Protocol", "Received", "drained", "tls_problems"]
 
 _HIGHEST = 65_535
 

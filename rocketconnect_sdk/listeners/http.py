@@ -1,7 +1,6 @@
 """What is spoken over HTTP/1.1: the author says what a request is, the rest is here."""
 
 import asyncio
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,8 +8,9 @@ from typing import ClassVar, NamedTuple
 
 import h11
 
+from rocketconnect_sdk.http import packed
 from rocketconnect_sdk.listeners.inbox import Inbox, Outcome
-from rocketconnect_sdk.listeners.server import Protocol
+from rocketconnect_sdk.listeners.server import Protocol, drained
 from rocketconnect_sdk.queues import Received
 from rocketconnect_sdk.wording.counts import counted
 
@@ -19,7 +19,6 @@ _LARGEST_HEAD = 32 << 10
 _PART = 64 << 10
 _DRAINED = 1 << 20
 _DRAIN_SECONDS = 2.0
-_GZIP = 16 + zlib.MAX_WBITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +90,13 @@ Unpacker = Callable[[bytes, int], bytes]
 
 
 def ungzipped(body: bytes, most_bytes: int) -> bytes:
-    """What is in a gzip. See Unpacker."""
-    unpacker = zlib.decompressobj(_GZIP)
+    """What is in a gzip, or in several behind each other. See Unpacker."""
     try:
-        made = unpacker.decompress(body, most_bytes + 1)
-    except zlib.error as error:
-        raise NotTaken(Response(400, f"the body is no gzip: {error}")) from None
-    if len(made) > most_bytes:
-        raise NotTaken(too_large(most_bytes))
-    if not unpacker.eof:
-        raise NotTaken(Response(400, "the body is no whole gzip"))
-    return made
+        return packed.ungzipped(body, most_bytes)
+    except packed.TooLong:
+        raise NotTaken(too_large(most_bytes)) from None
+    except packed.NotPacked as error:
+        raise NotTaken(Response(400, f"the body {error}")) from None
 
 
 def too_large(most_bytes: int) -> Response:
@@ -289,7 +284,7 @@ class _Speaker:
         if data and self._method != "HEAD":
             self._send(h11.Data(data=data))
         self._send(h11.EndOfMessage())
-        await self._writer.drain()
+        await drained(self._writer)
 
     def goes_on(self) -> bool:
         """Whether another request may follow."""

@@ -17,6 +17,9 @@ from rocketconnect_sdk.listeners.inbox import Inbox
 _HANDSHAKE_SECONDS = 10.0
 _GRACE_SECONDS = 0.2
 _END_SECONDS = 10.0
+_ANSWER_SECONDS = 30.0
+_FLUSH_SECONDS = 5.0
+"""So long what was said last may take to reach a client."""
 _BACKLOG = 1_000
 _HEARD_BYTES = 8 << 20
 
@@ -150,6 +153,23 @@ class Listener:
             self._clients.discard(task)
             with suppress(OSError):
                 writer.close()
+                # Who reads nothing would hold it for good.
+                self._loop.call_later(_FLUSH_SECONDS, writer.transport.abort)
+
+
+async def drained(writer: asyncio.StreamWriter) -> None:
+    """Waits until a client has read enough of what was written to it, or has its connection ended. Protocols wait for it so.
+
+    Raises:
+        OSError: the connection has ended.
+    """
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            await writer.drain()
+    except TimeoutError:
+        writer.transport.abort()
+        msg = f"a client has read nothing for {_ANSWER_SECONDS:g} s"
+        raise ConnectionAbortedError(msg) from None
 
 
 class _Heard(asyncio.DatagramProtocol):

@@ -15,6 +15,8 @@ from rocketconnect_sdk.record import Offset, Position, SourceBatch
 
 REDELIVERED = "redelivered"
 """The header of a message that the broker may have given before: "true"."""
+_KEYS, OF_SENDER = "KEYS", "sender.KEYS"
+"""What RocketMQ calls the key of a message, and the header that one of a sender with this name becomes where there is a key."""
 _KEPT = "kept"
 _NOTE = "/subscription"
 
@@ -170,7 +172,7 @@ class Reader:
         for offset, each in zip(offsets, found, strict=True):
             self._unacknowledged.append((offset, each.tag, each.size))
             self.held_bytes += each.size
-        headers = [{**each.headers, REDELIVERED: "true"} if each.redelivered else each.headers for each in found]
+        headers = [_headers_of(each) for each in found]
         return SourceBatch(
             self.partition,
             [each.value for each in found],
@@ -182,3 +184,11 @@ class Reader:
             schema=found[0].schema,
             size=sum(each.size for each in found),
         )
+
+
+def _headers_of(message: Received) -> Mapping[str, str]:
+    headers = {**message.headers, REDELIVERED: "true"} if message.redelivered else message.headers
+    if _KEYS not in headers or message.key is None:
+        return headers
+    # It would stand in the place of the key, which says which row a record changes: that is not for who sends it to say.
+    return {OF_SENDER if name == _KEYS else name: text for name, text in headers.items()}

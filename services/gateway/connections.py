@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 HEAD_SECONDS = 10.0
 """How long the head of a request may take, from the connection or from the first byte of a further one."""
+READ_SECONDS = 60.0
+"""How long a client may take to read some of what is waiting for it: its connection would be one of MOST for good."""
 MOST = 1000
 """So many connections are held; beyond them the one that has waited longest for its head is closed, or else the new one."""
 _SILENT: "WeakKeyDictionary[ServerState, OrderedDict[Connection, None]]" = WeakKeyDictionary()
@@ -47,6 +49,7 @@ class Connection(H11Protocol):
         self._takes_over = takes_over
         self._begun = b""
         self._awaiting: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
         self._silent = _SILENT.setdefault(self.server_state, OrderedDict())
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -80,9 +83,20 @@ class Connection(H11Protocol):
         super().data_received(data)
         self._look()
 
+    def pause_writing(self) -> None:
+        """Write no more before the client has read: as long as it does not, time runs."""
+        super().pause_writing()
+        self._unread = self._unread or self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Write on."""
+        self._has_read()
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget it."""
         self._heard()
+        self._has_read()
         super().connection_lost(exc)
 
     def _look(self) -> None:
@@ -98,6 +112,11 @@ class Connection(H11Protocol):
         if self._awaiting is not None:
             self._awaiting.cancel()
             self._awaiting = None
+
+    def _has_read(self) -> None:
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def _end(self) -> None:
         self._heard()

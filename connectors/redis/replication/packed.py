@@ -23,7 +23,8 @@ def unpacked_lzf(data: bytes, size: int) -> bytes:
     """
     out = bytearray()
     at, end = 0, len(data)
-    while at < end:
+    # Three bytes may stand for hundreds: behind what was told nothing more is made.
+    while at < end and len(out) <= size:
         control = data[at]
         at += 1
         if control < 32:

@@ -80,6 +80,9 @@ class Reader:
         packed = number
         if not is_length:
             packed, number = self.length(), self.length()
+            if packed > number:
+                msg = f"{packed:,} bytes stand for {number:,}, and are said to be compressed"
+                raise ValueError(msg)
         self.budget -= number
         if self.budget < 0:
             for begin in range(0, packed, _SKIP):

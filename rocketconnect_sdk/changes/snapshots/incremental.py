@@ -78,7 +78,11 @@ def keys_of(wanted: str) -> Sequence[Key]:
     """
     if not wanted.startswith(_KEYS):
         return ()
-    found = json.loads(wanted)
+    try:
+        found = json.loads(wanted)
+    except RecursionError:
+        msg = f"{wanted[:_SHOWN]} is nested too deep to be a list of keys"
+        raise ValueError(msg) from None
     if not all(isinstance(key, list) and key and all(type(value) in (int, str) for value in key) for key in found):
         msg = f"{wanted[:_SHOWN]} is no list of keys, each a list of whole numbers and texts: [[7], [8]]"
         raise ValueError(msg)

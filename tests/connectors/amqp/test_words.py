@@ -1,5 +1,6 @@
 """What messages become, and what records become, without a broker."""
 
+import struct
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -105,6 +106,15 @@ def test_a_body_of_any_form_is_a_value(pairs: list[tuple[int, Any]], form: str, 
         (b"\x00\x53", "text", "is no message of AMQP"),
         (b"\x40", "text", "no section"),
         (sections((0x75, b"\xff")), "text", "is no UTF-8"),
+        (sections((0x75, 1 << 40)), "bytes", "a section 0x75 that is int"),
+        (sections((0x75, "text")), "bytes", "a section 0x75 that is str"),
+        (sections((0x76, 5)), "json", "a section 0x76 that is int"),
+        (sections((0x74, [1])), "json", "a section 0x74 that is list"),
+        (sections((0x72, 1)), "json", "a section 0x72 that is int"),
+        (sections((0x73, {"a": 1})), "json", "a section 0x73 that is dict"),
+        (sections((0x70, [None, None, None, None, "x"])), "json", "a delivery-count that is no number"),
+        (sections((0x70, [None, "x"])), "json", "a priority that is no number"),
+        (b"\x00\x53\x77\xc1\x03\x02\x45\x40", "json", "no value of Python"),
         (sections((0x75, b"{")), "json", "is no JSON"),
         (sections((0x77, decimal32(5))), "json", "a decimal number"),
         (
@@ -119,6 +129,29 @@ def test_what_can_not_be_read_is_a_bad_record_that_is_accepted(encoded: bytes, f
     assert isinstance(found.value, Rejected)
     assert words in found.value.reason
     assert found.tag == "tag"
+
+
+@pytest.mark.parametrize("section", [b"\x77", b"\x74"])
+@pytest.mark.parametrize("depth", [450, 990, 5_000])
+def test_a_message_that_is_nested_too_deep_is_a_bad_record_or_a_whole_one(section: bytes, depth: int) -> None:
+    value = b"\x45"
+    for _ in range(depth):
+        value = b"\xd0" + struct.pack(">II", len(value) + 4, 1) + value
+    if section == b"\x74":
+        inner = b"\xa1\x01a" + value
+        value = b"\xd1" + struct.pack(">II", len(inner) + 4, 2) + inner
+    for form in ("json", "text", "bytes"):
+        found = shaped(b"\x00\x53" + section + value, form)
+        assert found.tag == "tag"
+        assert not isinstance(found.value, Rejected) or "nested too deep" in found.value.reason
+
+
+def test_what_a_broker_vouches_for_no_property_of_a_sender_says() -> None:
+    encoded = sections((0x74, {"amqp.user.id": "root", "JMSXUserID": "root", "mine": "x"}), (0x77, "x"))
+    for dialect in (AMQP, JMS):
+        headers = received("tag", "q", encoded, len(encoded), "", Shape(dialect, bytes.decode, "text", "", 1_000)).headers
+        assert not {"amqp.user.id", "JMSXUserID"} & headers.keys()
+        assert (headers["property.amqp.user.id"], headers["property.JMSXUserID"], headers["mine"]) == ("root", "root", "x")
 
 
 def test_a_message_that_is_too_large_is_a_bad_record_with_its_length() -> None:

@@ -19,14 +19,15 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConfigError, PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.polled import batches_of
-from rocketconnect_sdk.record import Position
+from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.source import SourceTask
+from services.executor.runtime.rocketmq.properties import extras_of
 from tests import free_ports
 from tests.connectors.http.sender import post, spoken
 from tests.connectors.http.test_http_sink import certificate
 
-SECRETS = {"${env:SECRET}": "geheim", "${env:OLD}": "alt"}
+SECRETS = {"${env:SECRET}": "geheim", "${env:OLD}": "alt", "${env:EMPTY}": ""}
 
 
 class Hook:
@@ -172,6 +173,42 @@ def test_bodies_that_are_not_signed_right_are_not_let_in(form: str) -> None:
     assert made.values[:2] == [{"a": 1}] * 2
 
 
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"token": "${env:EMPTY}"}, "token"),
+        ({"api_key": "${env:EMPTY}"}, "api.key"),
+        ({"hmac_secret": "${env:EMPTY}"}, "hmac.secret"),
+        ({"hmac_secret": "${env:EMPTY}", "hmac_secret_previous": "${env:OLD}"}, "hmac.secret"),
+        ({"user": "me", "password": "${env:EMPTY}"}, "password"),
+        ({"user": "${env:EMPTY}", "password": "${env:SECRET}"}, "user"),
+        ({"challenge": "meta", "challenge_token": "${env:EMPTY}"}, "challenge.token"),
+    ],
+)
+def test_a_secret_that_stands_for_nothing_lets_nobody_in(options: dict[str, str], named: str) -> None:
+    with pytest.raises(PermanentError, match=f"{named} is given, and what it refers to is empty") as raised, hook(**options):
+        pass
+    assert raised.value.option == named
+
+
+def test_what_no_message_can_have_is_refused_to_who_sends_it() -> None:
+    with hook(headers="X-A", key="${value.id}${header.X-B}") as made:
+        for head in (b"Content-Type: a/b\x01", b"X-A: \x02", b"X-A: a\x7f"):
+            request = b"POST /in HTTP/1.1\r\nHost: a\r\n%b\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}" % head
+            assert spoken(made.port, request).startswith(b"HTTP/1.1 400 ")
+        wide = b"POST /in HTTP/1.1\r\nHost: a\r\nX-A: %b\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}" % (b"\xff" * 9_000)
+        assert spoken(made.port, wide).startswith(b"HTTP/1.1 431 ")
+        assert made.post(f'{{"id": "{"k" * 40_000}"}}')[0] == 413
+        assert made.post(f'{{"id": "{"ü" * 8_000}"}}', headers={"X-A": "x" * 14_000})[0] == 413
+        assert made.post(f'{{"id": "{"ü" * 5_000}"}}', headers={"X-A": "x" * 14_000})[0] == 200
+        assert made.post('{"id": "k\\u0001"}', headers={"X-A": "a\tb"})[0] == 200
+    keys, headers = [key for _, key, *_ in made.records], [each for *_, each in made.records]
+    batch = SourceBatch(
+        "p", ["v"] * len(keys), [(n,) for n in range(len(keys))], keys=keys, headers=headers, timestamps_ms=[1 << 43] * 2
+    )
+    assert extras_of(batch, [str(key).encode() for key in keys])[1] == {}
+
+
 def test_browsers_are_told_which_pages_may_send_and_beacons_need_no_permission() -> None:
     page = "https://shop.example.com"
     with hook(cors_origins=page, value_format="text") as made:
@@ -198,6 +235,18 @@ def test_browsers_are_told_which_pages_may_send_and_beacons_need_no_permission()
         assert made.post(headers={"Origin": "https://any"})[2]["access-control-allow-origin"] == "*"
     with hook() as made:
         assert "access-control-allow-origin" not in made.post(headers={"Origin": page})[2]
+
+
+def test_what_was_packed_piece_by_piece_is_read_whole() -> None:
+    pieces = gzip.compress(b"one\n") + gzip.compress(b"two\n" + bytes(100_000) + b"\n") + gzip.compress(b"three")
+    with hook(value_format="text", records="lines") as made:
+        assert made.post(pieces, headers={"Content-Encoding": "gzip"})[0] == 200
+        assert made.values == ["one", "two", "\0" * 100_000, "three"]
+        assert made.post(gzip.compress(b"") * 1_001, headers={"Content-Encoding": "gzip"})[0] == 400
+    with hook(body_bytes="1000", value_format="text") as made:
+        too_many = gzip.compress(b"x" * 600) + gzip.compress(b"x" * 401)
+        assert made.post(too_many, headers={"Content-Encoding": "gzip"})[0] == 413
+        assert made.post(pieces[:-5], headers={"Content-Encoding": "gzip"})[0] in (400, 413)
 
 
 def test_bodies_may_be_packed_and_have_a_size() -> None:

@@ -55,7 +55,7 @@ def test_the_headers_of_kafka_come_back_exactly_and_what_is_none_is_refused() ->
     assert headers_of(message, HeaderForm.JSON) == [("a", b"\xff"), ("a", None), ("more", b"x")]
     assert headers_of(message, HeaderForm.TEXT) == [("headers", json.dumps(pairs).encode()), ("more", b"x")]
     assert headers_of(message, HeaderForm.NONE) == ()
-    for text in ("x", "[1]", '[["a", "é"]]', '[["a", 1]]'):
+    for text in ("x", "[1]", '[["a", "é"]]', '[["a", 1]]', "[" * 16_000, '[["\\ud800", null]]'):
         with pytest.raises(RecordError, match="no JSON list of pairs"):
             headers_of(message_of(headers=text), HeaderForm.JSON)
     with pytest.raises(RecordError, match="no text that UTF-8 can write"):

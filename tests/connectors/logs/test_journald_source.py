@@ -12,6 +12,7 @@ from connectors.logs.journald_source import JournaldSource, JournalTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.permissions.roots import READ_ROOTS, OutsideRoots
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.resume import read, written
 
@@ -65,6 +66,29 @@ class Reading:
             else:
                 time.sleep(self.task.idle_seconds)
         return [value["MESSAGE"] for value in self.values]
+
+
+def test_the_journal_of_the_machine_is_read_only_where_connectors_may_read_its_files(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = JournaldSource()
+    config = parse(source.options, {})
+    assert list(source.check(config)) == []
+    for roots, refused in (
+        (str(journal.folder), ["/run/log/journal", "/var/log/journal"]),
+        ("/var/log:/etc", ["/run/log/journal"]),
+        ("/var/log/journal:/run/log/journal", []),
+    ):
+        monkeypatch.setenv(READ_ROOTS, roots)
+        found = list(source.check(config))
+        assert [(each.key, each.reason.split()[8]) for each in found] == [("directory", folder) for folder in refused]
+        if refused:
+            with pytest.raises(OutsideRoots, match="is not where this executor lets connectors read files"):
+                source.open(config, {}, TaskContext())
+        else:
+            source.open(config, {}, TaskContext())
+    monkeypatch.setenv(READ_ROOTS, str(journal.folder))
+    source.open(parse(source.options, {"directory": str(journal.folder)}), {}, TaskContext())
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import bson
 import pytest
 from bson.binary import Binary
 from bson.decimal128 import Decimal128
+from bson.objectid import ObjectId
 from pymongo import DeleteOne, MongoClient, ReplaceOne, UpdateOne
 from pymongo.errors import BulkWriteError, DocumentTooLarge
 
@@ -107,6 +108,20 @@ def test_values_that_are_nested_too_deep_are_refused() -> None:
 def test_a_list_is_no_id() -> None:
     with pytest.raises(RecordError, match="can be no _id"):
         identity([1])
+
+
+@pytest.mark.parametrize("op", [Op.DELETE, Op.PUT])
+def test_a_key_is_never_a_condition_that_other_documents_meet(op: Op) -> None:
+    value = None if op is Op.DELETE else {"a": 1}
+    for key in ({"$gt": ""}, {"$in": [1, 2]}, {"a": 1, "$ne": 2}, {"$where": "true"}, {"$oid": "0" * 24}):
+        with pytest.raises(RecordError, match=r"its key is an object with '\$"):
+            SinkSettings().request(Operation(op, "c", "k", value, key_value=key))
+    with pytest.raises(RecordError, match="a regular expression, which can be no _id"):
+        SinkSettings(extended=True).request(
+            Operation(op, "c", "k", value, key_value={"$regularExpression": {"pattern": ".", "options": ""}})
+        )
+    found = SinkSettings(extended=True).request(Operation(op, "c", "k", value, key_value={"$oid": "0" * 24}))
+    assert found._filter == {"_id": ObjectId("0" * 24)}
 
 
 def test_each_operation_is_one_request() -> None:

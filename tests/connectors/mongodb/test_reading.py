@@ -79,10 +79,20 @@ def test_the_sink_writes_of_it_the_same_bytes() -> None:
     assert bson.encode(document(value)) == bson.encode(ALL)
 
 
-@pytest.mark.parametrize("wrong", [{"$oid": "no"}, {"$date": "tomorrow"}, {"$numberInt": "x"}, {"$binary": {"base64": 5}}])
+@pytest.mark.parametrize(
+    "wrong", [{"$oid": "no"}, {"$date": "tomorrow"}, {"$numberInt": "x"}, {"$binary": {"base64": 5}}, {"$binary": 5}]
+)
 def test_what_only_looks_like_extended_json_is_a_bad_record(wrong: Mapping[str, Any]) -> None:
     with pytest.raises(RecordError, match="stands for nothing"):
         written.restored({"a": [wrong]})
+
+
+def test_a_value_that_is_nested_deeper_than_anybody_gets_is_a_bad_record() -> None:
+    value: Any = 1
+    for _ in range(900):
+        value = [value]
+    with pytest.raises(RecordError, match="nested too deep"):
+        written.restored(value)
 
 
 def test_documents_as_rows_have_the_types_of_their_values() -> None:

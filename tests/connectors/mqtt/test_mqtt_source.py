@@ -13,6 +13,9 @@ import pytest
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from connectors.mqtt import packets
+from connectors.mqtt.messages import headers_of
+from connectors.mqtt.packets import Publish
 from connectors.mqtt.source import MqttSource
 from rocketconnect_sdk.conformance.queue import QueueCase, driving
 from rocketconnect_sdk.context import TaskContext
@@ -60,6 +63,17 @@ def properties(**given: Any) -> Properties:
     for name, value in given.items():
         setattr(made, name, value)
     return made
+
+
+def test_what_mqtt_vouches_for_no_property_of_a_sender_says() -> None:
+    sent = Publish("real", b"x", properties={packets.USER: [("mqtt.topic", "forged"), ("mqtt.retained", "true"), ("mine", "x")]})
+    assert headers_of(sent) == {
+        "user.mqtt.topic": "forged",
+        "user.mqtt.retained": "true",
+        "mine": "x",
+        "mqtt.topic": "real",
+        "mqtt.qos": "0",
+    }
 
 
 def test_properties_are_headers_and_levels_make_key_and_topic(broker: Mosquitto) -> None:

@@ -22,6 +22,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConfigError, PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.queues import Received
+from rocketconnect_sdk.queues.texts import as_text
 from rocketconnect_sdk.queues.values import VALUES
 from rocketconnect_sdk.record import Rejected
 
@@ -98,6 +99,26 @@ def test_numbers_and_times_of_a_table_are_read_as_they_are() -> None:
         "a": [3.75],
     }
     assert {type(each) for each in found["n"].values()} == {float, int, bool, type(None)}
+
+
+def test_what_rabbitmq_vouches_for_no_header_of_a_sender_says() -> None:
+    found = message(headers={"rabbitmq.user.id": "root", "mine": "x"})
+    assert "rabbitmq.user.id" not in found.headers
+    assert (found.headers["header.rabbitmq.user.id"], found.headers["mine"]) == ("root", "x")
+
+
+@pytest.mark.parametrize("kind", [b"F", b"A"])
+def test_tables_nested_as_deep_as_nobody_reads_do_not_end_the_connection(kind: bytes) -> None:
+    fields.install()
+    value = b"V"
+    for _ in range(1_000):
+        inner = b"\x01a" + value if kind == b"F" else value
+        value = kind + struct.pack(">I", len(inner)) + inner
+    table = b"\x01h" + value + b"\x01nt\x01"
+    found, end = pika.data.decode_table(struct.pack(">I", len(table)) + table, 0)
+    assert end == 4 + len(table)
+    assert found["n"] is True
+    assert len(as_text(found["h"])) > 1_000
 
 
 def test_a_time_beyond_the_calendar_is_a_header_alone() -> None:

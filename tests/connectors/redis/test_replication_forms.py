@@ -1,6 +1,7 @@
 """Forms of snapshots that the servers of the other tests do not write."""
 
 import io
+import tracemalloc
 from struct import pack
 
 import pytest
@@ -61,6 +62,19 @@ def test_keys_of_modules_are_passed_and_forms_that_are_not_known_are_told() -> N
         snapshot(0, text(b"x"), b"OTHER0001")
     with pytest.raises(ValueError, match="became 3 bytes, where 4 were told"):
         unpacked_lzf(b"\x02abc", 4)
+
+
+def test_what_is_compressed_becomes_no_more_than_is_told() -> None:
+    bomb = b"\x00a" + b"\xe0\xff\x00" * 300_000
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="where 100 were told"):
+        unpacked_lzf(bomb, 100)
+    packed = b"\xc3\x80" + pack(">I", len(bomb)) + text(b"x" * 10)[:1] + bomb
+    with pytest.raises(RetriableError, match="900,002 bytes stand for 10, and are said to be compressed"):
+        snapshot(0, packed)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 8 << 20
 
 
 def test_a_stream_of_commands_is_read_in_whatever_pieces_it_comes() -> None:

@@ -1,10 +1,13 @@
 """The client of HTTP, against a server that answers whatever it is told to."""
 
+import gzip
 import re
 import socket
 import ssl
 import subprocess
 import threading
+import tracemalloc
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -135,6 +138,34 @@ def test_each_answer_that_is_not_good_is_told_with_what_follows(data: bytes, kin
     if b"Retry-After" in data:
         assert isinstance(error, SystemAway)
         assert error.wait == 7
+
+
+def packed(body: bytes, encoding: str) -> bytes:
+    return f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\nContent-Encoding: {encoding}\r\n\r\n".encode() + body
+
+
+def test_an_answer_that_is_packed_though_nobody_asked_for_it_is_read() -> None:
+    bare = zlib.compressobj(wbits=-15)
+    for encoding, body in (
+        ("gzip", gzip.compress(b'{"a":') + gzip.compress(b"1}")),
+        ("deflate", zlib.compress(b'{"a":1}')),
+        ("deflate", bare.compress(b'{"a":1}') + bare.flush()),
+    ):
+        with closing(Answering(packed(body, encoding))) as server, closing(HttpClient([server.url])) as client:
+            assert client.asked("GET", "/").json() == {"a": 1}
+
+
+def test_an_answer_takes_no_more_memory_than_it_may_have_however_it_is_packed() -> None:
+    many = zlib.compressobj(wbits=31)
+    once = b"".join(many.compress(bytes(1 << 20)) for _ in range(64)) + many.flush()
+    for encoding, body in (("gzip", once), ("gzip, gzip", gzip.compress(once)), ("gzip", once[:-9]), ("br", once)):
+        with closing(Answering(packed(body, encoding))) as server, closing(HttpClient([server.url], largest=1 << 20)) as client:
+            tracemalloc.start()
+            with pytest.raises(SystemAway, match="does not answer: an answer"):
+                client.ask("GET", "/")
+            most = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+            assert most < 8 << 20
 
 
 def test_a_server_that_says_nothing_is_given_up() -> None:

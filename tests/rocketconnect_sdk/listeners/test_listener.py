@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rocketconnect_sdk.listeners import Inbox, Outcome, Protocol, Received
+from rocketconnect_sdk.listeners import Inbox, Outcome, Protocol, Received, drained, server
 from rocketconnect_sdk.listeners.server import Listener
 from tests import free_ports
 
@@ -21,6 +21,10 @@ class Words(Protocol):
         while line := await reader.readline():
             if line == b"defect\n":
                 raise KeyError(line)
+            if line == b"long\n":
+                writer.write(b"x" * 100_000)
+                await drained(writer)
+                continue
             outcome = await inbox.deliver([Received(None, part, size=1) for part in line.decode().split()])
             writer.write(f"{outcome.value}\n".encode())
             await writer.drain()
@@ -80,6 +84,18 @@ def test_more_clients_than_there_may_be_are_told_so(port: int, inbox: Inbox) -> 
             assert client.recv(100) == b"again\n"
         with connected(port) as three:
             assert three.recv(100) == b"full\n"
+
+
+def test_clients_that_never_read_their_answers_keep_nobody_out(port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_ANSWER_SECONDS", 0.3)
+    for _ in range(3):
+        # Not closed alone: what nobody reads would stay in memory, and the connection with it.
+        with connected(port) as client, pytest.raises(ConnectionError):
+            while True:
+                client.sendall(b"long\n" * 1_000)
+    with connected(port) as client:
+        client.sendall(b"long\n")
+        assert client.recv(1) == b"x"
 
 
 def test_what_is_sent_together_may_be_taken_in_parts_and_more_than_there_is_room_for_is_refused(port: int, inbox: Inbox) -> None:

@@ -14,6 +14,8 @@ from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.queues import Received
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.schema import OPTIONAL_STRING, STRING
+from rocketmq_remoting.protocol.properties import decode_properties
+from services.executor.runtime.rocketmq.properties import extras_of
 from tests.rocketconnect_sdk.queues.broker import FolderBroker, FolderSource, Session
 
 SCHEMAS = {"a": STRING, "b": OPTIONAL_STRING, "c": None}
@@ -82,6 +84,35 @@ class TestFolder(QueueSuite):
             (None, ["c"]),
         ]
         task.committed({batches[-1].partition: Position(batches[-1].offsets[-1])})
+        task.close()
+
+    def test_a_header_of_a_sender_never_stands_in_the_place_of_the_key(
+        self, case: QueueCase, begun: dict[str, Position], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        receive = Session.receive
+        keys = {"a": "mine", "b": None, "c": "mine"}
+
+        def sent(session: Session, limit: int, size: int, seconds: float) -> list[Received]:
+            found = receive(session, limit, size, seconds)
+            return [
+                replace(each, key=keys[str(each.value)], headers={"KEYS": "other", "x": "y"}, redelivered=each.value == "c")
+                for each in found
+            ]
+
+        monkeypatch.setattr(Session, "receive", sent)
+        case.publish(["a", "b", "c"])
+        task = case.source.open(case.parsed, {"share": "0/1"}, TaskContext(epoch=2))
+        task.start(begun)
+        (batch,) = [batch for batch in batches_of(task.poll()) if batch.values]
+        assert batch.headers == [
+            {"sender.KEYS": "other", "x": "y"},
+            {"KEYS": "other", "x": "y"},
+            {"sender.KEYS": "other", "x": "y", "redelivered": "true"},
+        ]
+        extras, bad = extras_of(batch, [None if key is None else str(key).encode() for key in batch.keys or ()])
+        assert bad == {}
+        assert [decode_properties(extra)["KEYS"] for extra in extras or ()] == ["mine", "other", "mine"]
+        task.committed({batch.partition: Position(batch.offsets[-1])})
         task.close()
 
     def test_an_error_gives_what_was_read_before_it_first(

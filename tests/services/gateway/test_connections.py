@@ -1,6 +1,7 @@
 """Clients that say nothing, or too slowly, or too much, do not keep others from being answered."""
 
 import asyncio
+import socket
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import Any
@@ -47,6 +48,19 @@ async def test_who_does_not_end_the_head_of_a_request_is_cut_off(
     async with asyncio.timeout(30):
         assert await is_closed(reader)
     writer.close()
+
+
+async def test_who_never_reads_the_answers_is_cut_off(rest: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "READ_SECONDS", 0.3)
+    with socket.socket() as client:
+        client.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(client, (rest.base_url.host, rest.base_url.port))
+        async with asyncio.timeout(60):
+            with pytest.raises(ConnectionError):
+                while True:
+                    await loop.sock_sendall(client, b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100)
+    assert (await rest.get("/healthz")).status_code == 200
 
 
 async def test_a_further_request_on_a_connection_is_waited_for_and_a_slow_body_is_not_cut_off(
