@@ -103,7 +103,8 @@ class FileSourceTask(SourceTask):
         offsets = {name: position.offset for name, position in positions.items()}
         self._formers = Formers.stored(positions)
         self._places = Places(self._filename, offsets, self._formers.copied)
-        self._hands = Hands(self._context.stores, self._follow, self._clock, offsets)
+        told = {name: offset for name, offset in offsets.items() if self._formers.tells(name)}
+        self._hands = Hands(self._context.stores, self._follow, self._clock, told)
         self._copies = Copies(
             self._formers, self._found, self._compression, self._dealing.lines, follow=self._follow, clock=self._clock
         )

@@ -127,6 +127,11 @@ class Formers:
         """That of a partition; None: nothing was read of it."""
         return self._all.get(partition)
 
+    def tells(self, partition: str) -> bool:
+        """Whether what stands before the position of a partition is known: not where people set it, or an earlier version did."""
+        known = self._all.get(partition)
+        return known is not None and known.fingerprint is not None
+
     @property
     def copied(self) -> Mapping[str, str]:
         """The Identity, as a text, of the file in which each partition is read that is not read in the one of its name."""

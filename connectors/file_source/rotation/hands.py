@@ -21,7 +21,7 @@ class Hands:
         stores: Positions are stored; in a preview they are not.
         follows: Files are followed, so that they may be copied or packed.
         clock: Seconds that only grow.
-        stored: By partition the offset that is stored.
+        stored: By partition the offset that is stored with what tells the file.
     """
 
     stores: bool

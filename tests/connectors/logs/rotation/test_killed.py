@@ -17,7 +17,7 @@ from connectors.file_source import FileSource
 from connectors.file_source.identity import FileCoordinate, Identity, Places
 from connectors.file_source.task import FileSourceTask
 from connectors.logs.log_source import LogSource
-from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import Source
 from tests.connectors.logs.rotation.killing import Killing, killing
 from tests.connectors.logs.test_sharing import append
@@ -140,6 +140,27 @@ def test_a_log_that_is_rotated_again_and_again_while_owners_die_comes_once(
             tasks.again()
             tasks.read()
             tasks.read(seconds=15)
+        tasks.settle()
+        assert sorted(tasks.values) == sorted(log.written)
+
+
+@WAYS
+def test_a_position_that_was_set_by_hand_is_stored_with_what_tells_its_file_before_more_is_sent(
+    tmp_path: Path, rotate: Rotate
+) -> None:
+    log = Log(tmp_path / "app.log")
+    with killing(FileSource(), f"{log.path}*") as tasks:
+        log.write(6)
+        tasks.read()
+        tasks.kill()
+        tasks.stored = {name: Position(position.offset) for name, position in tasks.stored.items()}
+        log.write(6)
+        tasks.again()
+        tasks.read(stores=False)
+        tasks.kill()
+        rotate(log.path)
+        log.write()
+        tasks.again()
         tasks.settle()
         assert sorted(tasks.values) == sorted(log.written)
 
