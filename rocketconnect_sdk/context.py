@@ -30,6 +30,7 @@ class TaskContext:
         max_record_bytes: A value longer than this cannot be sent in a message.
         columns: Sources do best to give the values of tables as a Column (rocketconnect_sdk.columns.compact): no object is made of
             any row.
+        stores: Positions are stored, and committed() is called behind that. Not in a preview, which leaves nothing behind.
         topics: RocketMQ's topics, for sources that read them; None: there is no access.
         replan: Asks for a new plan of the connector, when the task has seen something that its plan does not know: a new table,
             say. Returns at once, from any thread. The plan is made within some seconds, once for all tasks that ask together, and
@@ -52,6 +53,7 @@ class TaskContext:
     buffer_bytes: int = 32 << 20
     max_record_bytes: int = (4 << 20) - (64 << 10)
     columns: bool = False
+    stores: bool = False
     topics: TopicReader | None = None
     replan: Callable[[], None] = lambda: None
     spark: "SparkSession | None" = None

@@ -4,6 +4,9 @@ A source partition is named PATTERN#DEVICE-INODE-BORN-HEAD-GENERATION. BORN is t
 given to other files later. Where the file system knows it, DEVICE is 0: the number of a device can change when a machine starts.
 HEAD is the CRC of the first line, or of the header and the first line behind it, at most 1,024 bytes: it tells apart what was
 written into the same file one after the other. GENERATION counts the times that a file was written anew and yet began alike.
+
+A partition keeps its name when its file is copied or packed and reading goes on in the copy: by that name its records are known in
+the topic, and to sinks. Which file it is read in by then is stored with its position.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +18,7 @@ from rocketconnect_sdk.record import Offset
 
 HEAD_BYTES = 1024
 _LONGEST_PATTERN = 900
+_NOTHING: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +76,29 @@ class Places:
     Args:
         pattern: The path or glob of the configuration, for the names of partitions.
         positions: Of all partitions of the connector.
+        copied: Of partitions that are read in copies of their files by now, which file that is: an Identity as a text.
     """
 
-    def __init__(self, pattern: str, positions: Mapping[str, Offset]) -> None:
+    def __init__(self, pattern: str, positions: Mapping[str, Offset], copied: Mapping[str, str] = _NOTHING) -> None:
         self._pattern = pattern if len(pattern) <= _LONGEST_PATTERN else f"…{pattern[-_LONGEST_PATTERN:]}"
         self._newest: dict[str, FileCoordinate] = {}
+        self._left: dict[str, int] = {}
+        """The last generation of files that is read in copies by now."""
         for partition, offset in positions.items():
             identity, _, generation = partition.rpartition("#")[2].rpartition("-")
             if identity and generation.isdecimal():
-                self._keep(identity, FileCoordinate(partition, int(generation), offset))
+                place = FileCoordinate(partition, int(generation), offset)
+                if partition in copied:
+                    self._leave(identity, place)
+                self._keep(copied.get(partition, identity), place)
 
     def _keep(self, identity: str, place: FileCoordinate) -> None:
         known = self._newest.get(identity)
         if known is None or known.generation <= place.generation:
             self._newest[identity] = place
+
+    def _leave(self, identity: str, place: FileCoordinate) -> None:
+        self._left[identity] = max(place.generation, self._left.get(identity, 0))
 
     def names(self, pattern: str) -> bool:
         """Whether names of partitions begin with a pattern."""
@@ -110,12 +123,12 @@ class Places:
 
     def of(self, identity: Identity) -> FileCoordinate:
         """Where reading of a file goes on, or begins."""
-        return self._newest.get(str(identity)) or self._begin(identity, 0)
+        return self._newest.get(str(identity)) or self.anew(identity)
 
     def anew(self, identity: Identity) -> FileCoordinate:
         """The place of a file that is not what it was: the beginning of another partition."""
         known = self._newest.get(str(identity))
-        return self._begin(identity, known.generation + 1 if known else 0)
+        return self._begin(identity, 1 + max(known.generation if known else -1, self._left.get(str(identity), -1)))
 
     def _begin(self, identity: Identity, generation: int) -> FileCoordinate:
         place = FileCoordinate(f"{self._pattern}#{identity}-{generation}", generation, (0,))
@@ -125,6 +138,20 @@ class Places:
     def moved(self, identity: Identity, place: FileCoordinate) -> None:
         """Reading has come to a place."""
         self._keep(str(identity), place)
+
+    def copied(self, before: str, identity: Identity, place: FileCoordinate) -> None:
+        """What was in one file is in another one now: reading goes on there, in the same partition.
+
+        Args:
+            before: The Identity of the file until now, as a text.
+            identity: The file.
+            place: The place.
+        """
+        known = self._newest.get(before)
+        if known is not None and known.partition == place.partition:
+            del self._newest[before]
+        self._leave(place.partition.rpartition("#")[2].rpartition("-")[0], place)
+        self._newest[str(identity)] = place
 
 
 def wrong_characters(texts: Iterable[str]) -> bool:

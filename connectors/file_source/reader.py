@@ -1,18 +1,21 @@
 """One file, read record by record from where it was left."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from threading import Event
 
 from connectors.file_source.content import Content, Plain, open_content
 from connectors.file_source.identity import HEAD_BYTES, FileCoordinate, Identity, Places, head_of
-from connectors.file_source.records import FIRST_PART, NOTHING, Cut, Format, located, too_long
+from connectors.file_source.reading.cutting import Cutting
+from connectors.file_source.reading.passage import Passage
+from connectors.file_source.records import NOTHING, Cut, Format, located
 from connectors.file_source.rotation.copies import Copies
 from connectors.file_source.rotation.dealing import Dealing
+from connectors.file_source.rotation.descent import Descent
 from connectors.file_source.rotation.fingerprint import SEEN_BYTES, Fingerprint, bytes_between
-from connectors.file_source.rotation.formers import Former, Formers
+from connectors.file_source.rotation.formers import Former, Formers, file_of, named_file
+from connectors.file_source.rotation.hands import Hands
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.record import Offset, SourceBatch
 
@@ -20,23 +23,6 @@ _COUNTED = 1 << 24
 """So many bytes are looked through for a message."""
 _LOOKED_AT = 8192
 """A NUL byte in so many first bytes makes a file a binary one."""
-
-
-class _LongLine:
-    """A line that no message can hold: hashed as it goes by, so that it is never in memory as a whole."""
-
-    def __init__(self) -> None:
-        self._hash = sha256()
-        self._length = 0
-        self._first = b""
-
-    def add(self, data: bytes) -> None:
-        self._hash.update(data)
-        self._length += len(data)
-        self._first += data[: FIRST_PART - len(self._first)]
-
-    def cut(self, offset: Offset, limit: int) -> Cut:
-        return Cut([too_long(self._first, self._length, self._hash.hexdigest(), limit)], [offset], 0)
 
 
 class Reader:
@@ -48,12 +34,13 @@ class Reader:
         formers: What they held when they were read.
         copies: Tells whether it is the copy of another one.
         dealing: Tells whether it is of this task.
+        hands: Tells which partitions other files are read under.
         make_format: Gives a Format for it.
         gzip: It is compressed.
         known_only: It is read only if something of it was read before.
         stopping: Ends a long read early.
         alone: It is the only file of its source, and each that was read before was in its place.
-        original: The file that it is a copy of, where that is known.
+        original: The file that it is a copy of, where that is known: it is read on under the partition of that one.
 
     Raises:
         OSError: it cannot be opened.
@@ -66,6 +53,7 @@ class Reader:
         formers: Formers,
         copies: Copies,
         dealing: Dealing,
+        hands: Hands,
         make_format: Callable[[], Format],
         *,
         gzip: bool,
@@ -85,35 +73,34 @@ class Reader:
         """Where other files that began alike were read to, by their inodes, when this one is begun."""
         self.lost: Former | None = None
         """What stood in it, or in its place, until it was emptied, written anew or replaced: there may have been more."""
-        self.original = original
-        """The file that it goes on with."""
+        self.original: Former | None = None
+        """The file that it goes on with, when that was found out."""
+        self.waits = False
+        """Whether it is a copy can't be told yet, or which file it is is not stored yet."""
         self._places = places
         self._formers = formers
-        self._copies = copies
         self._dealing = dealing
+        self._hands = hands
         self._looked_back = False
         self._make_format = make_format
         self._stopping = stopping
         self._content: Content = open_content(path, gzip=gzip)
         self.key = (self._content.device, self._content.inode)
+        self._descent = Descent(self._content, self.key, copies, formers, hands, stopping, original)
         self._written_anew = False
         self._too_short = False
         self._is_unended = False
+        self._place: FileCoordinate | None = None
         self._begin()
 
     def _begin(self) -> None:
         self._format = self._make_format()
-        self._place: FileCoordinate | None = None
+        self._leave()
         self._identity = Identity(*self.key, self._content.born_ns, 0)
-        self._head = b""
-        self._data = b""
-        self._at = 0
-        self._tail = b""
+        self._cutting = Cutting(self._format)
+        self._is_announced = False
         self._checked = -1, -1
         self._noted: Offset = (0,)
-        self._owes_newline = False
-        self._long: _LongLine | None = None
-        self._unseen = False
         self._counted = 0, 0
         self._has_header = self._format.needs_header
 
@@ -130,18 +117,21 @@ class Reader:
         """
         if self._too_short:
             return self._content.stored_size if self._is_unended else 0
-        return self.unfinished - (self._data.rfind(b"\n") + 1 if self._format.gathers else 0)
+        return self.unfinished - self._cutting.gathered
 
     @property
     def unfinished(self) -> int:
         """How many bytes are no records yet: not read, or of a line without its end."""
-        return max(0, self._content.stored_size - self._content.stored_read) + len(self._data)
+        return max(0, self._content.stored_size - self._content.stored_read) + len(self._cutting.data)
 
-    def read(self, size: int, *, last: bool, quiet: float = 0.0) -> SourceBatch | None:
-        """The next records; None: there is no whole one now.
+    def read(self, size: int, most: int, *, last: bool, quiet: float = 0.0) -> Sequence[SourceBatch]:
+        """The next records; nothing: there is no whole one now.
+
+        Where positions are stored, each batch is followed by one without records, that stores beside its end what tells the file.
 
         Args:
             size: About how many bytes of the content to read at once.
+            most: So many records a batch has at most.
             last: Nothing more will come: what stands at the end without a newline is a record, too.
             quiet: For so many seconds nothing came.
 
@@ -150,10 +140,10 @@ class Reader:
             PermanentError: it is not what the configuration says.
         """
         if self._place is not None and self._is_another():
-            if (cut := self._cut_gathered()).values:
+            if (cut := self._cutting.cut_gathered()).values:
                 # It is nowhere else. What is there now is looked at the next time.
                 self._checked = -1, -1
-                return self._batch(cut, 0)
+                return self._batches(cut, 0, most)
             self.lost = self._former()
             self._begin()
             self._written_anew = True
@@ -161,24 +151,37 @@ class Reader:
             self._too_short = not self._recognise(whole=last)
             if self._too_short:
                 self._is_unended = not self.foreign and self._is_told_of and self._content.head(_LOOKED_AT)[-1:] not in (b"\n", b"")
-                return None
+                return ()
+        if self._place is not None:
+            announced = self._announced(self._place)
+            self.waits = announced is not None
+            if announced is not None:
+                return announced
         while not self._stopping.is_set():
-            piece = b"" if self._unseen else self._content.read(size)
-            self._data += piece
-            if not piece and not self._unseen and not (last and (self._data or self._long)):
+            piece = b"" if self._cutting.is_ahead else self._content.read(size)
+            if not piece and not self._cutting.is_left(last=last):
                 is_over = 0 < self._format.rest_seconds <= quiet
-                cut = self._cut_gathered() if is_over else NOTHING
-                return self._batch(cut, 0) if cut.values else self._note()
-            at_end = last and not piece and not self._unseen
-            self._unseen = False
-            cut = self._cut(last=at_end)
+                cut = self._cutting.cut_gathered() if is_over else NOTHING
+                return self._batches(cut, 0, most) if cut.values else self._note()
+            cut = self._cutting.cut(piece, last=last)
             if cut.values:
-                return self._batch(cut, len(piece))
-        return None
+                return self._batches(cut, len(piece), most)
+            self._passage.forget()
+        return ()
+
+    @property
+    def _passage(self) -> Passage:
+        return self._cutting.passage
 
     def close(self) -> None:
         """Closes the file."""
+        self._leave()
         self._content.close()
+
+    def _leave(self) -> None:
+        if self._place is not None:
+            self._hands.leave(self._place.partition, self.key)
+        self._place = None
 
     @property
     def _is_told_of(self) -> bool:
@@ -192,12 +195,14 @@ class Reader:
         if state == self._checked:
             return False
         self._checked = state
-        if state[0] < self._content.stored_read or self._content.head(len(self._head)) != self._head:
+        if state[0] < self._content.stored_read or self._content.head(len(self._passage.head)) != self._passage.head:
             return True
-        return isinstance(self._content, Plain) and self._content.between(self._at - len(self._tail), self._at) != self._tail
+        at, tail = self._passage.at, self._passage.tail
+        return isinstance(self._content, Plain) and self._content.between(at - len(tail), at) != tail
 
     def _recognise(self, *, whole: bool) -> bool:
         """Finds out which file it is, and goes to where it was left. False: it is too short to tell."""
+        self.waits = False
         first = self._content.head(HEAD_BYTES)
         head = head_of(first, 2 if self._format.needs_header else 1, whole=whole)
         if head is None:
@@ -213,36 +218,46 @@ class Reader:
         if self._format.needs_header and not self._read_header(whole=whole):
             return False
         is_new = not self._places.knows(self._identity)
-        if is_new and not self._written_anew and not self._is_alone and self.original is None:
-            if self._copies.may_be_unfinished(self._content, self.path):
-                return False
-            self.original = self._copies.original_of(self._content, self.path)
-            if self.original is None and not whole and self._copies.may_be_emptied(self._content, self.path):
-                return False
-        begin = self._at
-        self._head = first
+        is_found = is_new and not self._written_anew
+        self.waits = is_found and not self._descent.is_told(self.path, alone=self._is_alone, whole=whole)
+        if self.waits:
+            return False
         if self._is_alone and is_new:
             self.alike = self._places.alike(self._identity)
-        place = self._places.anew(self._identity) if self._written_anew else self._places.of(self._identity)
-        if is_new and self.original is not None:
-            place = replace(place, offset=self.original.offset)
-        elif is_new and not self._written_anew:
-            self._look_back()
-        if place.offset == (0,) or not (self._holds_what_was_read(place) and self._go_to(place.offset)):
-            if place.offset != (0,):
+        self._place = self._found(self._descent.original if is_found else None, is_new=is_found)
+        self._descent.original, self._written_anew = None, False
+        at = self._passage.at
+        self._cutting.passage = Passage(first, at, bytes_between(self._content, max(0, at - SEEN_BYTES), at))
+        self._content.seek(at)
+        self._hands.take(self._place.partition, self.key)
+        return True
+
+    def _found(self, original: Former | None, *, is_new: bool) -> FileCoordinate:
+        """Where reading goes on, or begins; goes there."""
+        begin = self._passage.at
+        if original is not None and not self._descent.is_read:
+            place = original.place
+        else:
+            place = self._places.anew(self._identity) if self._written_anew else self._places.of(self._identity)
+            if original is not None:
+                # All of it was read in what it is made of.
+                place = replace(place, offset=self._descent.end())
+            elif is_new:
+                self._look_back()
+        if not (is_held := self._holds_what_was_read(place)) or place.offset == (0,) or not self._go_to(place.offset):
+            if place.offset != (0,) or not is_held:
                 self._look_back()
                 place = self._places.anew(self._identity)
             self._refuse_binary()
-            self._content.seek(begin)
-            self._at = begin
-        self._written_anew = False
-        self._tail = bytes_between(self._content, max(0, self._at - SEEN_BYTES), self._at)
-        self._content.seek(self._at)
-        self._place = place
-        return True
+            self._passage.at = begin
+        elif original is not None:
+            self.original = original
+        if original is not None and place.partition == original.partition:
+            self._places.copied(original.identity, self._identity, place)
+        return place
 
     def _holds_what_was_read(self, place: FileCoordinate) -> bool:
-        """Whether the content before a stored place is what was read; where nothing is known of it, the place itself decides."""
+        """Whether the content before a place is what was read; where nothing is known of it, the place itself decides."""
         known = self._formers.fingerprint(place.partition, place.offset)
         return known is None or known.fits(self._content)
 
@@ -258,25 +273,36 @@ class Reader:
 
     def _former(self) -> Former | None:
         """What was read of it until now."""
-        if self._place is None or self._place.offset == (0,):
+        if self._place is None or (self._place.offset == (0,) and not self._is_announced):
             return None
-        partition = self._place.partition
-        known = Fingerprint.of(self._head, self._tail, self._at)
-        return Former(partition, self._place.offset, known, str(self.path), self._formers.next_turn(partition))
+        return self._former_at(self._place.partition, self._place.offset, self._passage.at)
 
-    def _note(self) -> SourceBatch | None:
-        """All is read: a batch that stores beside the offset what stands before it. None: it was stored, or there is nothing."""
+    def _former_at(self, partition: str, offset: Offset, end: int) -> Former:
+        """What was read of it up to an offset, and, if that is no record, up to the byte `end`."""
+        known = self._passage.fingerprint(end) if offset > (0,) else Fingerprint.of_beginning(self._passage.head)
+        file = file_of(self._content)
+        copy = "" if file == named_file(partition) else file
+        return Former(partition, offset, known, str(self.path), self._formers.next_turn(partition), copy)
+
+    def _announced(self, place: FileCoordinate) -> Sequence[SourceBatch] | None:
+        """What is to be stored before a record is given, or nothing while that is under way; None: records may be given."""
+        partition = place.partition
+        if self._is_announced or not self._hands.is_new(partition):
+            self._is_announced = self._is_announced or partition in self._hands.stored
+            return () if self._hands.must_wait(partition) else None
+        self._is_announced = True
+        former = self._former_at(partition, place.offset, self._passage.at)
+        self._formers.keep(former)
+        return [former.noted()]
+
+    def _note(self) -> Sequence[SourceBatch]:
+        """All is read: a batch that stores beside the offset what stands before it. Nothing: it was stored, or there is nothing."""
         former = self._former()
         if former is None or former.offset == self._noted:
-            return None
+            return ()
         self._noted = former.offset
         self._formers.keep(former)
-        return SourceBatch(former.partition, [], [], end=former.offset, resume=former.note())
-
-    def _pass(self, data: bytes) -> None:
-        """Content has become records, or is none."""
-        self._at += len(data)
-        self._tail = (self._tail + data[-SEEN_BYTES:])[-SEEN_BYTES:]
+        return [former.noted()]
 
     def _go_to(self, offset: Offset) -> bool:
         """Goes to a stored offset. False: the file is not the one that was read, because there is no end of a line."""
@@ -286,8 +312,8 @@ class Reader:
         before = self._content.read(1)
         if before != b"\n" and not (unterminated and before):
             return False
-        self._at = end
-        self._owes_newline = unterminated
+        self._passage.at = end
+        self._cutting.owes_newline = unterminated
         return True
 
     def _read_header(self, *, whole: bool) -> bool:
@@ -310,61 +336,13 @@ class Reader:
         except ValueError as error:
             msg = f"{self.path}: {error}"
             raise PermanentError(msg) from None
-        self._at = len(line) + len(newline)
+        self._passage.at = len(line) + len(newline)
         return True
 
     def _refuse_binary(self) -> None:
         if b"\0" in self._content.head(_LOOKED_AT):
             msg = f"{self.path} is a binary file: it has NUL bytes; this source reads text"
             raise PermanentError(msg)
-
-    def _cut(self, *, last: bool) -> Cut:
-        if self._owes_newline and not self._skip_newline(last=last):
-            return Cut([], [], 0)
-        if self._long is not None:
-            return self._cut_long(self._long, last=last)
-        cut = self._format.cut(self._data, self._at, last=last)
-        self._pass(self._data[: cut.used])
-        self._data = self._data[cut.used :]
-        self._owes_newline = cut.used > 0 and len(cut.offsets) > 0 and len(cut.offsets[-1]) > 1
-        if not cut.used and len(self._data) > self._format.limit and b"\n" not in self._data:
-            self._long = _LongLine()
-            self._long.add(self._data)
-            self._pass(self._data)
-            self._data = b""
-        return cut
-
-    def _cut_gathered(self) -> Cut:
-        """The record of whole lines that waits for more of them, as it is."""
-        end = self._data.rfind(b"\n") + 1
-        if not self._format.gathers or not end or self._owes_newline:
-            return NOTHING
-        cut = self._format.cut(self._data[:end], self._at, last=True)
-        self._pass(self._data[: cut.used])
-        self._data = self._data[cut.used :]
-        return cut
-
-    def _cut_long(self, line: _LongLine, *, last: bool) -> Cut:
-        part, newline, self._data = self._data.partition(b"\n")
-        line.add(part)
-        self._pass(part + newline)
-        if not newline and not last:
-            return Cut([], [], 0)
-        self._long = None
-        self._unseen = self._data != b""
-        self._owes_newline = not newline
-        return line.cut((self._at,) if newline else (self._at, 1), self._format.limit)
-
-    def _skip_newline(self, *, last: bool) -> bool:
-        """The line before was taken without its newline: if that comes now, it is none of an empty line. False: not known yet."""
-        if not self._data or (self._data == b"\r" and not last):
-            return False
-        for newline in (b"\n", b"\r\n"):
-            if self._data.startswith(newline):
-                self._pass(newline)
-                self._data = self._data[len(newline) :]
-        self._owes_newline = False
-        return True
 
     def _lines_before(self, at: int) -> int | None:
         """How many lines stand before a byte, without the header; None: too many bytes, or compressed ones."""
@@ -374,7 +352,7 @@ class Reader:
         self._counted = at, lines + self._content.between(begin, at).count(b"\n")
         return self._counted[1] - self._has_header
 
-    def _batch(self, cut: Cut, size: int) -> SourceBatch:
+    def _batches(self, cut: Cut, size: int, most: int) -> Sequence[SourceBatch]:
         if self._place is None:
             msg = "a file is recognised before it is read"
             raise AssertionError(msg)
@@ -382,7 +360,7 @@ class Reader:
         self._places.moved(self._identity, self._place)
         if (former := self._former()) is not None:
             self._formers.keep(former)
-        return SourceBatch(
+        batch = SourceBatch(
             self._place.partition,
             located(cut, self.path, self._lines_before),
             cut.offsets,
@@ -392,3 +370,11 @@ class Reader:
             key_schema=self._format.key_schema,
             size=cut.used or size,
         )
+        batches = [batch] if len(batch) <= most else [batch.slice(begin, begin + most) for begin in range(0, len(batch), most)]
+        if self._hands.stores:
+            ends = [each.offsets[-1] for each in batches]
+            notes = [self._former_at(batch.partition, end, end[0]).noted() for end in ends]
+            batches = [each for pair in zip(batches, notes, strict=True) for each in pair]
+            self._noted = self._place.offset
+        self._passage.forget()
+        return batches

@@ -4,10 +4,8 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
-from shlex import quote
 
 from connectors.file_source.checks.doubts import unended_fix
 from connectors.file_source.content import is_glob, is_gzip, trouble
@@ -15,9 +13,11 @@ from connectors.file_source.identity import Places
 from connectors.file_source.present import is_excluded
 from connectors.file_source.reader import Reader
 from connectors.file_source.records import Format
-from connectors.file_source.rotation.copies import Copies, lost
+from connectors.file_source.rotation.copies import Copies
 from connectors.file_source.rotation.dealing import BY_HEAD, Dealing, Key
 from connectors.file_source.rotation.formers import Former, Formers
+from connectors.file_source.rotation.hands import Hands
+from connectors.file_source.rotation.told import copied, lost, replaced
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
@@ -100,18 +100,21 @@ class FileSourceTask(SourceTask):
     def start(self, positions: Mapping[str, Position]) -> None:
         """Finds the files. See SourceTask."""
         self._drop_all()
-        self._places = Places(self._filename, {name: position.offset for name, position in positions.items()})
+        offsets = {name: position.offset for name, position in positions.items()}
         self._formers = Formers.stored(positions)
+        self._places = Places(self._filename, offsets, self._formers.copied)
+        told = {name: offset for name, offset in offsets.items() if self._formers.tells(name)}
+        self._hands = Hands(self._context.stores, self._follow, self._clock, told)
         self._copies = Copies(
             self._formers, self._found, self._compression, self._dealing.lines, follow=self._follow, clock=self._clock
         )
         found = self._look()
         self._look_for_renamed(found)
 
-    def poll(self) -> SourceBatch | None:
-        """See SourceTask."""
+    def poll(self) -> Sequence[SourceBatch]:
+        """A batch, and where positions are stored what is stored with its end: together, so that none is stored without it."""
         if self._ready:
-            return self._ready.popleft()
+            return self._next()
         if self._clock() >= self._next_look and (self._follow or not self._ever):
             self._look()
         until = self._clock() + _POLL_SECONDS
@@ -119,24 +122,28 @@ class FileSourceTask(SourceTask):
             # What was rotated away is older than what took its place.
             keys = sorted(self._readers, key=lambda key: key not in self._gone)
             for key in keys:
-                batch = self._read(key)
-                if batch is not None:
+                if batches := self._read(key):
                     self._readers[key] = self._readers.pop(key)
                     self._grew_at = self._clock()
-                    return self._first_piece(batch)
+                    self._ready.extend(batches)
+                    return self._next()
             self._open_waiting()
             opened = self._readers.keys() - set(keys)
             if not opened or self._clock() >= until:
                 break
-        self._caught_up = not opened and not self._waiting
+        self._caught_up = not opened and not self._waiting and not any(reader.waits for reader in self._readers.values())
         if not self._ever:
             self._missing()
-        return None
+        return ()
 
     @property
     def caught_up(self) -> bool:
-        """Not while files wait for others to be closed. See SourceTask."""
+        """Not while files wait for others to be closed, or for what tells which files they are. See SourceTask."""
         return self._caught_up
+
+    def committed(self, positions: Mapping[str, Position]) -> None:
+        """See SourceTask."""
+        self._hands.commit({partition: position.offset for partition, position in positions.items()})
 
     def _missing(self) -> None:
         if is_glob(self._filename) or Path(self._filename).exists():
@@ -191,7 +198,7 @@ class FileSourceTask(SourceTask):
         self._ever = False
         self._caught_up = False
 
-    def _read(self, key: Key) -> SourceBatch | None:
+    def _read(self, key: Key) -> Sequence[SourceBatch]:
         reader = self._readers[key]
         now, size = self._clock(), reader.stored_size
         if self._quiet[key][0] != size:
@@ -200,37 +207,37 @@ class FileSourceTask(SourceTask):
         over = key in self._gone and quiet > _GONE_SECONDS
         last = not self._follow or over or (0 < self._last_line <= quiet)
         try:
-            batch = reader.read(self._context.batch_bytes, last=last, quiet=quiet)
+            most = max(1, self._context.batch_records)
+            batches = reader.read(self._context.batch_bytes, most, last=last, quiet=quiet)
         except OSError as error:
             msg = f"{reader.path} cannot be read now: {error.strerror}"
             raise RetriableError(msg) from error
         if reader.original is not None:
-            self._tell_copied(reader, reader.original)
+            self._context.log.info("%s", copied(reader.path, reader.original))
+            reader.original = None
         if reader.lost is not None:
             former, reader.lost = reader.lost, None
             self._look_for_lost(reader.path, former, is_told=reader.was_read)
         if reader.alike:
-            self._tell_replaced(reader)
-        if batch is not None or not reader.remaining:
+            said, reader.alike = replaced(reader.path, reader.alike), {}
+            if said:
+                self._context.log.warning("%s", said)
+        if batches or not reader.remaining:
             self._told.discard(key)
         elif not last and quiet >= _UNENDED_SECONDS and reader.remaining and key not in self._told:
             self._told.add(key)
             # It is shown with the state for as long as it is so.
             self._context.log.info("%s", _unended(reader))
-        if batch is None and (not self._follow or over or reader.foreign) and not self._context.stopping.is_set():
+        is_over = (not self._follow or over or reader.foreign) and not reader.waits
+        if not batches and is_over and not self._context.stopping.is_set():
             self._close(key)
-        return batch
-
-    def _tell_copied(self, reader: Reader, original: Former) -> None:
-        reader.original = None
-        said = "%s holds what was read of %s: it is a copy, and is read on behind byte %d"
-        self._context.log.info(said, reader.path, original.path or "another file", original.offset[0])
+        return batches
 
     def _look_for_lost(self, path: Path, former: Former, *, is_told: bool) -> None:
         """What stood in a file that was emptied, written anew or replaced may be in a copy of it, or is not known."""
         copy = self._copies.seek(former, path)
         if copy is None:
-            if not is_told:
+            if not is_told and former.offset > (0,):
                 said = lost(path, former)
                 self._lost[path] = said, self._clock()
                 self._context.log.warning("%s", said)
@@ -252,21 +259,6 @@ class FileSourceTask(SourceTask):
             self._look_for_lost(path, foreign.lost, is_told=is_told)
         return foreign is not None
 
-    def _tell_replaced(self, reader: Reader) -> None:
-        """A file that took the place of one that was read, and begins alike, may be that one with changes."""
-        former, reader.alike = dict(reader.alike), {}
-        with suppress(OSError), os.scandir(reader.path.parent) as entries:
-            for inode in {entry.inode() for entry in entries}:
-                # What was rotated away is still there.
-                former.pop(inode, None)
-        if former:
-            read = max(place.offset[0] for place in former.values())
-            said = (
-                "%s is another file than the one of which %s were read, and begins as that did: all of its records are sent, those "
-                "that were read before once more. To change a file that is read write into it (cp CHANGED %s) and do not replace it"
-            )
-            self._context.log.warning(said, reader.path, counted(read, "byte"), quote(str(reader.path)))
-
     def _close(self, key: Key) -> None:
         reader = self._readers.pop(key)
         size, _ = self._quiet.pop(key)
@@ -282,12 +274,11 @@ class FileSourceTask(SourceTask):
             # Not before: what can't be opened now is tried again.
             self._waiting.popleft()
 
-    def _first_piece(self, batch: SourceBatch) -> SourceBatch:
-        most = max(1, self._context.batch_records)
-        if len(batch) > most:
-            self._ready.extend(batch.slice(begin, begin + most) for begin in range(0, len(batch), most))
-            return self._ready.popleft()
-        return batch
+    def _next(self) -> Sequence[SourceBatch]:
+        batches = [self._ready.popleft()]
+        while self._context.stores and batches[-1].resume is None and self._ready:
+            batches.append(self._ready.popleft())
+        return batches
 
     def _look(self) -> dict[Key, Path]:
         """Opens what is new, and marks what has left its place."""
@@ -344,6 +335,7 @@ class FileSourceTask(SourceTask):
                 self._formers,
                 self._copies,
                 self._dealing,
+                self._hands,
                 self._make_format,
                 gzip=gzip,
                 known_only=known_only,
@@ -372,7 +364,8 @@ class FileSourceTask(SourceTask):
         waiting = len(self._waiting)
         if not waiting:
             return
-        quiet = [key for key, reader in self._readers.items() if not self._may_end(key) or not reader.unfinished]
+        idle = [(key, reader) for key, reader in self._readers.items() if not reader.waits]
+        quiet = [key for key, reader in idle if not self._may_end(key) or not reader.unfinished]
         for key in sorted(quiet, key=lambda key: self._quiet[key][1])[:waiting]:
             self._close(key)
 

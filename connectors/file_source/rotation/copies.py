@@ -1,11 +1,11 @@
 """Files that are copies: of one that was emptied, so that they alone have what was not read of it, or of one that is whole."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from shlex import quote
 
 from connectors.file_source.content import Content, Plain, is_gzip, open_content
 from connectors.file_source.identity import HEAD_BYTES, head_of
@@ -19,6 +19,9 @@ _EMPTIED_SECONDS = 10.0
 and who packs it removes it."""
 _COMPARED = 1000
 """A new file is compared with so many that begin alike, the newest ones."""
+
+_ROTATED = re.compile(r"(\.\d+|-\d{8}(-\d+)?)$")
+"""Ends the name of a log that was rotated."""
 
 
 class Copies:
@@ -61,6 +64,10 @@ class Copies:
             if self._is_packed(path, former) if there is None else not self._holds(there, former):
                 return former
         return None
+
+    def is_packed_away(self, content: Content, path: Path, former: Former) -> bool:
+        """Whether a file is a packed one, and what it is made of is under no name any more, and at most held open."""
+        return not isinstance(content, Plain) and former.inode not in self._paths and not path.with_suffix("").exists()
 
     def may_be_emptied(self, content: Content, path: Path) -> bool:
         """Whether a new file is a copy, or the beginning of one, of a file that is whole and may be emptied at any moment."""
@@ -127,19 +134,9 @@ class Copies:
         return False
 
     def _is_packed(self, path: Path, former: Former) -> bool:
-        return is_gzip(path, self._compression) and former.path != "" and path.name.startswith(Path(former.path).name)
-
-
-def lost(path: Path, former: Former) -> str:
-    """What is told of a file that does not hold any more what was read of it, and of which no copy was found."""
-    here = quote(str(path.parent))
-    return (
-        f"{path} does not hold any more what was read of it up to byte {former.offset[0]}: it was emptied, written anew or "
-        f"replaced, and is read from its beginning. Lines that were written behind that byte before are missing, if there were "
-        f"any, and no copy of the file is in its directory. To look for one: `ls -lat {here}`. Lines of a copy from there on: "
-        f"`tail -c +{former.offset[0] + 1} COPY >> {quote(str(path))}` sends them. Where files are rotated, rename them (logrotate "
-        "without copytruncate): then nothing is missed"
-    )
+        # Meanwhile it may have been moved on: app.log.1 becomes app.log.2, and that app.log.2.gz.
+        name = _ROTATED.sub("", Path(former.path).name)
+        return is_gzip(path, self._compression) and name != "" and path.name.startswith(name)
 
 
 def _like_named(path: Path) -> list[Path]:

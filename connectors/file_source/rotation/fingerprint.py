@@ -29,6 +29,11 @@ class Fingerprint:
         head = head[:end]
         return cls((len(head), crc32(head)), (end - len(tail), end, crc32(tail)))
 
+    @classmethod
+    def of_beginning(cls, head: bytes) -> "Fingerprint":
+        """That of a file that begins with head, of which nothing was read yet."""
+        return cls((len(head), crc32(head)), (0, 0, crc32(b"")))
+
     def fits(self, content: Content) -> bool:
         """Whether a file has the same content up to there. Moves in it. Raises as seek and read do."""
         size, crc = self.begin

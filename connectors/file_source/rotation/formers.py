@@ -1,14 +1,17 @@
 """What files held before: each place to which one was read, with the content that it had there."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from connectors.file_source.content import Content
-from connectors.file_source.identity import HEAD_BYTES, Identity, head_of
+from connectors.file_source.identity import HEAD_BYTES, FileCoordinate, Identity, head_of
 from connectors.file_source.rotation.fingerprint import Fingerprint, bytes_between, parsed
-from rocketconnect_sdk.record import Offset, Position
+from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.resume import JSON
+
+_FILE = re.compile("[0-9a-f]+-[0-9a-f]+-[0-9a-f]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class Former:
         fingerprint: Of what was read; None: a version before this one stored none.
         path: Where it was; empty: not known.
         turn: It is newer than those with a smaller one.
+        copy: The file that holds its content by now, as `file` has it; empty: its partition says which one.
     """
 
     partition: str
@@ -28,25 +32,32 @@ class Former:
     fingerprint: Fingerprint | None = None
     path: str = ""
     turn: int = 0
+    copy: str = ""
 
     @property
     def file(self) -> str:
         """Which file it is, whatever it holds: device, inode and birth, as names of partitions have them."""
-        return self._identity.rpartition("-")[0]
+        return self.copy or named_file(self.partition)
 
     @property
     def head(self) -> str:
         """How it began, as names of partitions have it."""
-        return self._identity.rpartition("-")[2]
+        return _identity(self.partition).rpartition("-")[2]
+
+    @property
+    def identity(self) -> str:
+        """Which file it is, and how it began: an Identity as a text."""
+        return f"{self.file}-{self.head}"
 
     @property
     def inode(self) -> int:
         """Its inode."""
-        return int(self._identity.split("-")[1], 16)
+        return int(self.file.split("-")[1], 16)
 
     @property
-    def _identity(self) -> str:
-        return self.partition.rpartition("#")[2].rpartition("-")[0]
+    def place(self) -> FileCoordinate:
+        """Where reading goes on."""
+        return FileCoordinate(self.partition, int(self.partition.rpartition("-")[2]), self.offset)
 
     def is_held_by(self, content: Content, lines: int) -> bool:
         """Whether a file holds what was read of this one. `lines`: as head_of has them. Moves in it."""
@@ -59,10 +70,21 @@ class Former:
         before = bytes_between(content, end - 1, end)
         return before == b"\n" or (len(self.offset) > 1 and before != b"")
 
-    def note(self) -> Mapping[str, JSON]:
-        """What is stored beside the offset."""
+    def noted(self) -> SourceBatch:
+        """A batch without records that stores beside the offset what tells the file, and how far it was read."""
         known: JSON = self.fingerprint.written() if self.fingerprint else None
-        return {"fingerprint": known, "path": self.path, "turn": self.turn}
+        copy: Mapping[str, JSON] = {"copy": self.copy} if self.copy else {}
+        resume = {"fingerprint": known, "path": self.path, "turn": self.turn, **copy}
+        return SourceBatch(self.partition, [], [], end=self.offset, resume=resume)
+
+
+def _identity(partition: str) -> str:
+    return partition.rpartition("#")[2].rpartition("-")[0]
+
+
+def named_file(partition: str) -> str:
+    """The file that a partition began in, as Former.file has it."""
+    return _identity(partition).rpartition("-")[0]
 
 
 def file_of(content: Content) -> str:
@@ -86,18 +108,34 @@ class Formers:
         found = cls()
         for partition, position in positions.items():
             identity, _, generation = partition.rpartition("#")[2].rpartition("-")
-            if identity.count("-") == 3 and generation.isdecimal() and position.offset > (0,):
-                path, turn = position.resume.get("path"), position.resume.get("turn")
+            fingerprint = parsed(position.resume)
+            if identity.count("-") == 3 and generation.isdecimal() and (position.offset > (0,) or fingerprint is not None):
+                path, turn, copy = (position.resume.get(name) for name in ("path", "turn", "copy"))
                 found.keep(
                     Former(
                         partition,
                         position.offset,
-                        parsed(position.resume),
+                        fingerprint,
                         path if isinstance(path, str) else "",
                         turn if isinstance(turn, int) else 0,
+                        copy if isinstance(copy, str) and _FILE.fullmatch(copy) else "",
                     )
                 )
         return found
+
+    def of(self, partition: str) -> Former | None:
+        """That of a partition; None: nothing was read of it."""
+        return self._all.get(partition)
+
+    def tells(self, partition: str) -> bool:
+        """Whether what stands before the position of a partition is known: not where people set it, or an earlier version did."""
+        known = self._all.get(partition)
+        return known is not None and known.fingerprint is not None
+
+    @property
+    def copied(self) -> Mapping[str, str]:
+        """The Identity, as a text, of the file in which each partition is read that is not read in the one of its name."""
+        return {former.partition: former.identity for former in self._all.values() if former.copy}
 
     def keep(self, former: Former) -> None:
         """Reading of a file has come to a place."""
@@ -106,11 +144,11 @@ class Formers:
         self._last_turn = max(self._last_turn, former.turn)
         if known is None:
             self._by_head.setdefault(former.head, set()).add(former.partition)
-            self._by_place.setdefault(former.file, set()).add(former.partition)
-        if known is None or known.path != former.path:
-            if known is not None:
-                self._by_place[known.path].discard(former.partition)
-            self._by_place.setdefault(former.path, set()).add(former.partition)
+        if known is None or (known.path, known.copy) != (former.path, former.copy):
+            for place in () if known is None else (known.path, known.file):
+                self._by_place[place].discard(former.partition)
+            for place in (former.path, former.file):
+                self._by_place.setdefault(place, set()).add(former.partition)
 
     def next_turn(self, partition: str) -> int:
         """The turn of a partition: its own, or that behind all others."""

@@ -168,6 +168,7 @@ def _run(
         stopping=control.stopping,
         buffer_bytes=config.get("buffer.bytes", TaskContext().buffer_bytes),
         log=task_log(reporter, f"{spec.connector}/{spec.task}"),
+        stores=True,
         replan=reporter.ask_for_plan,
     )
     with ExitStack() as held:

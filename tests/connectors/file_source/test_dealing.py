@@ -13,6 +13,7 @@ from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import parse
+from tests.connectors.polling import polled
 
 FILES = 50
 
@@ -42,7 +43,7 @@ def shares(folder: Path, tasks: int) -> list[Mapping[str, str]]:
 
 def all_of(task: FileSourceTask) -> list[str]:
     values: list[str] = []
-    while (batch := task.poll()) is not None:
+    for batch in polled(task):
         values += map(str, batch.values)
     return values
 

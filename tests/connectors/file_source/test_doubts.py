@@ -11,6 +11,7 @@ from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_source
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
+from tests.connectors.polling import polled
 
 
 def raw(filename: object, **options: str) -> dict[str, str]:
@@ -67,7 +68,7 @@ class Following:
     def read(self, seconds: float) -> list[object]:
         self.now += seconds
         found: list[object] = []
-        while batch := self.task.poll():
+        for batch in polled(self.task):
             found += batch.values
         return found
 

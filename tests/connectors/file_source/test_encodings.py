@@ -17,6 +17,7 @@ from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.testing import at
 from tests.connectors.file_source.test_records import read
+from tests.connectors.polling import polled
 
 OTHERS = [name for name in ENCODINGS if name != "utf-8"]
 FORMATS = ["text", "csv", "jsonlines"]
@@ -100,7 +101,7 @@ def read_file(path: Path, positions: dict[str, Offset], form: str) -> tuple[list
     values: list[Any] = []
     offsets: list[Offset] = []
     partition = ""
-    while (batch := task.poll()) is not None:
+    for batch in polled(task):
         values += batch.values
         offsets += batch.offsets
         partition = batch.partition

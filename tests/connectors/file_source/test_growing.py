@@ -20,6 +20,7 @@ from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Position, Rejected
 from rocketconnect_sdk.resume import JSON
+from tests.connectors.polling import polled
 
 OPEN: list[FileSourceTask] = []
 
@@ -65,7 +66,7 @@ class Following:
         """What came since the last call."""
         self.clock.now += seconds
         values: list[Any] = []
-        while (batch := self.task.poll()) is not None:
+        for batch in polled(self.task):
             values += batch.values
             self.positions[batch.partition] = batch.end or batch.offsets[-1]
             self.notes[batch.partition] = batch.resume or {}

@@ -60,7 +60,7 @@ def read(filename: object, columns: str, **options: str) -> list[object]:
     task.start({})
     found: list[object] = []
     while not task.finished:
-        if batch := task.poll():
+        for batch in task.poll():
             found += batch.values
     task.close()
     return found

@@ -9,6 +9,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Edge
+from tests.connectors.polling import polled
 
 SOURCE = FileSource()
 
@@ -21,9 +22,7 @@ def partition_of(made: Config) -> str:
     """As a task names it."""
     task = SOURCE.open(made, SOURCE.plan(made, 1, {}).tasks[0], TaskContext())
     task.start({})
-    batch = None
-    while batch is None:
-        batch = task.poll()
+    batch = next(polled(task))
     task.close()
     return batch.partition
 

@@ -19,6 +19,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Rejected
 from rocketconnect_sdk.testing import at
+from tests.connectors.polling import polled
 from tests.examples import some
 
 LIMIT = 50
@@ -42,7 +43,7 @@ def read(
             partition = ""
             for step in [b"", *steps[1:]]:
                 file.write(step)
-                while (batch := task.poll()) is not None:
+                for batch in polled(task):
                     values += [_without(directory, value) for value in batch.values]
                     offsets += batch.offsets
                     partition = batch.partition
@@ -107,7 +108,7 @@ def test_any_offset_is_a_place_to_go_on(data: bytes, number: int, size: int, fol
             task = source.open(config, {"share": "0/1"}, TaskContext(max_record_bytes=LIMIT, batch_bytes=size))
             task.start(at(positions))
             found = []
-            while (batch := task.poll()) is not None:
+            for batch in polled(task):
                 found += [(value, offset, batch.partition) for value, offset in zip(batch.values, batch.offsets, strict=True)]
             task.close()
             return found
@@ -185,12 +186,10 @@ def test_a_long_line_does_not_take_memory() -> None:
         task = source.open(parse(source.options, {"filename": str(path)}), {"share": "0/1"}, TaskContext())
         task.start({})
         tracemalloc.start()
-        first, second = task.poll(), task.poll()
+        (first,), (second,) = task.poll(), task.poll()
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         task.close()
-    assert first is not None
-    assert second is not None
     assert isinstance(first.values[0], Rejected)
     assert second.values == ["last"]
     assert peak < 20 << 20
@@ -252,9 +251,8 @@ def test_deeply_nested_json_is_rejected() -> None:
         source = FileSource()
         task = source.open(parse(source.options, {"filename": str(path), "format": "jsonlines"}), {"share": "0/1"}, TaskContext())
         task.start({})
-        batch = task.poll()
+        (batch,) = task.poll()
         task.close()
-    assert batch is not None
     assert isinstance(batch.values[0], Rejected)
     assert batch.values[1] == 1
 
@@ -316,8 +314,8 @@ def test_a_bad_record_names_its_file_its_bytes_and_how_to_go_on(
     task.start({})
     found: list[tuple[object, Offset]] = []
     while not task.finished and not any(isinstance(value, Rejected) for value, _ in found):
-        batch = task.poll()
-        found += zip(batch.values, batch.offsets, strict=True) if batch else []
+        for batch in task.poll():
+            found += zip(batch.values, batch.offsets, strict=True)
     task.close()
     value, offset = found[-1]
     assert isinstance(value, Rejected)

@@ -9,6 +9,7 @@ from pathlib import Path
 from connectors.logs.log_source import LogSource
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
+from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.resume import read, written
 
@@ -33,23 +34,24 @@ def copy(folder: Path, config: dict[str, str]) -> None:
     os.lseek(out, known, os.SEEK_SET)
     source = LogSource()
     parsed = parse(source.options, config)
-    task = source.open(parsed, source.plan(parsed, 1, {}).tasks[0], TaskContext(batch_records=5))
+    task = source.open(parsed, source.plan(parsed, 1, {}).tasks[0], TaskContext(batch_records=5, stores=True))
     task.start(positions)
     batches = 0
     while True:
-        batch = task.poll()
-        if batch is None:
-            time.sleep(task.idle_seconds)
-            continue
-        rows = zip(batch.offsets, batch.values, strict=True)
-        new = [[batch.partition, offset, value] for offset, value in rows if offset > last.get(batch.partition, ())]
-        os.write(out, "".join(json.dumps(row) + "\n" for row in new).encode())
-        positions[batch.partition] = Position(batch.end or batch.offsets[-1], batch.resume or {})
-        batches += 1
-        if batches % _STORED_EVERY == 0 or not len(batch):
+        given = batches_of(task.poll())
+        for batch in given:
+            rows = zip(batch.offsets, batch.values, strict=True)
+            new = [[batch.partition, offset, value] for offset, value in rows if offset > last.get(batch.partition, ())]
+            os.write(out, "".join(json.dumps(row) + "\n" for row in new).encode())
+            positions[batch.partition] = Position(batch.end or batch.offsets[-1], batch.resume or {})
+        batches += bool(given)
+        if batches % _STORED_EVERY == 0 or not given:
             kept = {name: [at.offset, written(at.resume)] for name, at in positions.items()}
             (folder / "positions.new").write_text(json.dumps(kept))
             (folder / "positions.new").rename(folder / "positions")
+            task.committed(positions)
+        if not given:
+            time.sleep(task.idle_seconds)
 
 
 if __name__ == "__main__":

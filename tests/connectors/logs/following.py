@@ -8,6 +8,7 @@ from connectors.logs.log_source import LogSource
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Position
+from tests.connectors.polling import polled
 
 _NOTHING: Mapping[str, Position] = {}
 
@@ -35,7 +36,7 @@ class Following:
         """What came since the last call, so many seconds later."""
         self.now += seconds
         values: list[Any] = []
-        while (batch := self.task.poll()) is not None:
+        for batch in polled(self.task):
             values += batch.values
             self.headers += batch.headers or []
             self.positions[batch.partition] = Position(batch.end or batch.offsets[-1], batch.resume or {})

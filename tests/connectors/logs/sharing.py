@@ -8,6 +8,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Source
+from tests.connectors.polling import polled
 
 _NOTHING: Mapping[str, Position] = {}
 
@@ -40,7 +41,7 @@ class Sharing:
 
     def _read(self, number: int) -> list[Any]:
         values: list[Any] = []
-        while (batch := self.tasks[number].poll()) is not None:
+        for batch in polled(self.tasks[number]):
             values += batch.values
             self.positions[batch.partition] = Position(batch.end or batch.offsets[-1], batch.resume or {})
         return values

@@ -25,8 +25,7 @@ class LogsToOpenSearch(Pipeline):
         target = stack.enter_context(OpenSearch().running())
         self.servers = {"target": target}
         self._documents = Documents(target)
-        # Not packed: what was sent and not stored when a process died comes again from a packed log (docs/log-sources.md).
-        self._log = Rotating(self.folder / "log", "create")
+        self._log = Rotating(self.folder / "log", "create", "compress")
         stack.callback(self._log.close)
 
     def connectors(self) -> Mapping[str, Mapping[str, str]]:
@@ -34,6 +33,7 @@ class LogsToOpenSearch(Pipeline):
         source = {
             "connector.class": "log_source",
             "filename": f"{self._log.path}*",
+            "exclude": "",
             "max.tasks": "2",
             "format": "grok",
             "grok": _GROK,

@@ -1,14 +1,16 @@
 """Source tasks against a real broker and a real position service."""
 
+import gzip
 import time
 from pathlib import Path
 
 import pytest
 
 from connectors.file_source import task as file_task
+from connectors.file_source.rotation import hands
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_kit.clock import boot_seconds
-from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.polled import Polled
 from services.executor.contract.task import Kind, State
 from services.executor.runtime.source import loop as source_task
 from services.executor.runtime.source.loop import SourceRun
@@ -95,6 +97,8 @@ def test_of_more_files_than_can_be_open_at_once_nothing_is_doubled_that_was_sent
     tasks: Tasks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_task, "_OPEN_FILES", 3)
+    # Nothing is stored.
+    monkeypatch.setattr(hands, "_STORED_SECONDS", 0.1)
     files = {f"f{number}.log": [f"{number} {line}" for line in lines(5)] for number in range(8)}
     for name, content in files.items():
         tasks.file(name, content)
@@ -109,6 +113,31 @@ def test_of_more_files_than_can_be_open_at_once_nothing_is_doubled_that_was_sent
     second.reporter.wait_for(lambda: second.reporter.metrics.records_in == 40)
     assert second.stop().clean
     assert sorted(tasks.bodies()) == sorted(line for content in files.values() for line in content)
+
+
+def test_what_was_sent_of_a_log_and_not_committed_is_not_doubled_when_the_log_is_packed_before_the_next_owner(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tasks.file("app.log", lines(5))
+    config = {"connector.class": "file_source", "filename": f"{log}*", "discover.interval": "10ms"}
+    first = tasks.start(Kind.SOURCE, config, task_config={"share": "0/1"})
+    first.reporter.wait_for_out(5)
+    first.reporter.wait_for_state(State.IDLE)
+    with monkeypatch.context() as never_committed:
+        never_committed.setattr(SourceRun, "_put", lambda run, now: None)
+        tasks.file("app.log", lines(8))
+        first.reporter.wait_for_out(8)
+        first.control.fence()
+        assert first.end().fenced
+    rotated = log.rename(f"{log}.1")
+    tasks.file("app.log", lines(2, 20))
+    Path(f"{rotated}.gz").write_bytes(gzip.compress(rotated.read_bytes() + b"line 8\n"))
+    rotated.unlink()
+    second = tasks.start(Kind.SOURCE, config, epoch=2, task_config={"share": "0/1"})
+    second.reporter.wait_for_out(3)
+    second.reporter.wait_for_state(State.IDLE)
+    assert second.stop().clean
+    assert sorted(tasks.bodies()) == sorted([*lines(9), *lines(2, 20)])
 
 
 def test_when_a_topic_is_new_to_a_source_nothing_is_doubled_whose_position_was_not_stored_yet(
@@ -406,7 +435,7 @@ def test_waiting_for_a_file_is_one_error_however_often_it_is_looked_for(tasks: T
     polls: list[FileSourceTask] = []
     poll = FileSourceTask.poll
 
-    def counted(task: FileSourceTask) -> SourceBatch | None:
+    def counted(task: FileSourceTask) -> Polled:
         polls.append(task)
         return poll(task)
 

@@ -1,0 +1,1 @@
+"""How content becomes records: what was passed of it, and what is left."""
