@@ -104,8 +104,8 @@ READING = (
     ),
     Option(
         "start",
-        f"Where reading begins: {_PLACE_DOC} Of a stream: when it has no checkpoint. Empty: {FIRST}, and of a stream {LAST}: one that "
-        f"ends when it has what is there (availableNow) gives nothing then, so set {FIRST} for it.",
+        f"Where reading begins: {_PLACE_DOC} Of a stream: when it has no checkpoint. Empty: {FIRST}, and of a stream {LAST}: "
+        f"one that ends when it has what is there (availableNow) gives nothing then, so set {FIRST} for it.",
         default="",
         check=_place_problem,
     ),
