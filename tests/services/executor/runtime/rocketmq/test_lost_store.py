@@ -71,7 +71,7 @@ def test_a_tail_that_a_broker_had_confirmed_and_lost_is_told_by_sources_and_sink
         tasks.file(f"in-{gap}", lines(20))
         sources[gap].reporter.wait_for_out(20)
     # So slow that what they have not read is lost before they come to it.
-    slow = {"connector.class": "log", "max.rate.records": "5", "batch.records": "1", **READ_AHEAD}
+    slow = {"connector.class": "log", "max.rate.records": "10", "batch.records": "1", **READ_AHEAD}
     sinks = {
         gap: tasks.start(Kind.SINK, {**slow, "file": str(tmp_path / gap), "on.gap": gap}, name=f"sink-{gap}")
         for gap in ("fail", "skip")
