@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from rocketconnect_sdk.conformance import SinkCase
+from rocketconnect_sdk.conformance import SinkCase, SinkSuite
 from rocketconnect_sdk.conformance.write import WriteSuite
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config
@@ -96,6 +96,13 @@ def test_a_sink_that_keeps_the_newest_value_of_each_key_passes() -> None:
 )
 def test_a_sink_with_a_fault_fails_the_test_of_it(fault: str, test: str) -> None:
     assert test in failed(fault, KEYED)
+
+
+def test_a_sink_of_which_no_call_is_known_is_not_said_to_survive_its_death() -> None:
+    kept: dict[str, str] = {}
+    case = SinkCase(Kept(kept, ""), {"key": "${queue}-${offset}"}, partial(list, kept.values()))
+    with pytest.raises(pytest.skip.Exception, match="never killed: name in `calls`"):
+        SinkSuite().killed_at_steps(case)
 
 
 def test_a_sink_whose_records_have_no_keys_is_not_asked_for_them() -> None:
