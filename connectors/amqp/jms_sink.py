@@ -1,9 +1,9 @@
 """Topics into queues and topics of JMS, over AMQP 1.0."""
 
-from connectors.amqp.options import BROKER, QUEUE, TYPES, template_option
+from connectors.amqp.options import BROKER, QUEUE, TYPES
 from connectors.amqp.sending import COMMON, TEXTS, MessageSink, message_id_option
 from rocketconnect_sdk.options import Option
-from rocketconnect_sdk.writes import FORM, WriteSink
+from rocketconnect_sdk.writes import FORM, WriteSink, template_option
 
 
 class JmsSink(MessageSink):

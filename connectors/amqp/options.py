@@ -8,7 +8,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.options import REQUEST_TIMEOUT, TLS
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.permissions.hosts import of_urls
-from rocketconnect_sdk.writes import TEMPLATE_FIX, template_problem
+from rocketconnect_sdk.writes import template_problem
 
 CHECK_SECONDS = 5.0
 """A check waits no longer for an answer."""
@@ -80,11 +80,6 @@ def place_of(url: str) -> str:
     """The broker, the same however its URL is written."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname}:{parts.port or PORTS[parts.scheme]}"
-
-
-def template_option(key: str, doc: str, default: str = "") -> Option:
-    """An option that is made of the record."""
-    return Option(key, doc, default=default, check=template_problem, fix=TEMPLATE_FIX)
 
 
 def pairs_problem(pairs: Iterable[str]) -> str | None:

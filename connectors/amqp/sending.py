@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import ClassVar
 
-from connectors.amqp.options import broker_answers, pairs_problem, template_option
+from connectors.amqp.options import broker_answers, pairs_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.queues.brokers import broker_problems
 from rocketconnect_sdk.sink import Guarantee
-from rocketconnect_sdk.writes import TEMPLATE_FIX, Addressing, Connection, Template, WriteSink
+from rocketconnect_sdk.writes import TEMPLATE_FIX, Addressing, Connection, Template, WriteSink, template_option
 
 TEXTS = ("message.id", "correlation.id", "reply.to", "group.id", "priority")
 _TIME_TO_LIVE = Option(

@@ -1,9 +1,9 @@
 """Topics into brokers that speak AMQP 1.0."""
 
-from connectors.amqp.options import BROKER, TYPES, template_option
+from connectors.amqp.options import BROKER, TYPES
 from connectors.amqp.sending import COMMON, TEXTS, MessageSink, message_id_option
 from rocketconnect_sdk.options import Option
-from rocketconnect_sdk.writes import FORM, WriteSink
+from rocketconnect_sdk.writes import FORM, WriteSink, template_option
 
 
 class AmqpSink(MessageSink):

@@ -13,13 +13,12 @@ from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
     DELETE_ENABLED,
     FORM,
-    TEMPLATE_FIX,
     Addressing,
     Connection,
     Form,
     Template,
     WriteSink,
-    template_problem,
+    template_option,
 )
 
 _OF_SCHEMA = "schema"
@@ -33,19 +32,15 @@ class ElasticsearchSink(WriteSink):
     request_rows = 10_000
     options = (
         *SERVERS,
-        Option(
+        template_option(
             "index",
             f"The index, an alias or a data stream. {FORM} stand for what a record has; upper-case letters become lower case.",
-            default="${topic}",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "${topic}",
         ),
-        Option(
+        template_option(
             "id",
             f"The id of the document, of {FORM}. Empty: the server makes one, and a document may be there twice after a failure.",
-            default="${key}",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "${key}",
         ),
         Option(
             "method",

@@ -11,12 +11,11 @@ from rocketconnect_sdk.partitions.options import HeaderForm
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
     FORM,
-    TEMPLATE_FIX,
     Addressing,
     Connection,
     Template,
     WriteSink,
-    template_problem,
+    template_option,
 )
 
 _EXACT = "exactly_once"
@@ -34,12 +33,10 @@ class KafkaSink(WriteSink):
     packages = ("confluent_kafka",)
     options = (
         *CLUSTER,
-        Option(
+        template_option(
             "target.topic",
             f"The topic of Kafka. {FORM} stand for what a record has.",
-            default="${topic}",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "${topic}",
         ),
         Option(
             "target.create",

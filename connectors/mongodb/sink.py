@@ -11,13 +11,12 @@ from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
     DELETE_ENABLED,
     FORM,
-    TEMPLATE_FIX,
     Addressing,
     Connection,
     Form,
     Template,
     WriteSink,
-    template_problem,
+    template_option,
 )
 
 _DATABASE = 'may have none of / \\ . " $ and spaces, and 63 characters at most'
@@ -40,20 +39,16 @@ class MongodbSink(WriteSink):
         Option(
             "database", "The database.", required=True, check=_database_problem, fix="Write a name such as shop.", example="shop"
         ),
-        Option(
+        template_option(
             "collection",
             f"The collection. {FORM} stand for what a record has.",
-            default="${topic}",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "${topic}",
         ),
-        Option(
+        template_option(
             "id",
             "The _id of a document, made as `collection` is; what stands alone, such as ${value.id}, keeps its type. "
             "${queue}@${offset} gives each record a document.",
-            default="${key}",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "${key}",
         ),
         Option(
             "write.method",

@@ -21,6 +21,7 @@ from rocketconnect_sdk.writes import (
     Operation,
     Template,
     WriteSink,
+    template_option,
     template_problem,
 )
 
@@ -36,12 +37,10 @@ class MqttSink(WriteSink):
     guarantee = Guarantee.AT_LEAST_ONCE
     options = (
         *BROKER,
-        Option(
+        template_option(
             "target.topic",
             f"The topic of MQTT. {FORM} stand for what a record has: plant/${{key.id}}/state.",
-            default="${topic}",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "${topic}",
         ),
         Option(
             "qos",

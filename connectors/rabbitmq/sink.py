@@ -17,15 +17,12 @@ from rocketconnect_sdk.writes import (
     Connection,
     Template,
     WriteSink,
+    template_option,
     template_problem,
 )
 
 if TYPE_CHECKING:
     from connectors.rabbitmq.client import Client
-
-
-def _template(key: str, doc: str, default: str = "") -> Option:
-    return Option(key, doc, default=default, check=template_problem, fix=TEMPLATE_FIX)
 
 
 def _headers_problem(pairs: Iterable[str]) -> str | None:
@@ -42,7 +39,7 @@ class RabbitmqSink(WriteSink):
     guarantee = Guarantee.AT_LEAST_ONCE
     options = (
         *SERVER,
-        _template(
+        template_option(
             "exchange",
             f"The exchange. {FORM} stand for what a record has. Empty: the default one, whose routing keys are names of queues.",
         ),
@@ -52,7 +49,9 @@ class RabbitmqSink(WriteSink):
             default="",
             choices=("", "direct", "fanout", "headers", "topic"),
         ),
-        _template("routing.key", "The routing key, made in the same way: orders.${value.region}. It may be empty.", "${topic}"),
+        template_option(
+            "routing.key", "The routing key, made in the same way: orders.${value.region}. It may be empty.", "${topic}"
+        ),
         Option(
             "unroutable",
             "What becomes of a message that no queue takes. refuse: it is a bad record. retry: it is published again until there "
@@ -60,15 +59,15 @@ class RabbitmqSink(WriteSink):
             default="refuse",
             choices=("refuse", "retry", "drop"),
         ),
-        _template(
+        template_option(
             "message.id",
             "The id of a message. The default is the same whenever a record is published again, so consumers can tell.",
             "${queue}/${offset}",
         ),
-        _template("correlation.id", "The correlation id. Empty: none."),
-        _template("message.type", "The type of a message, as applications have it. Empty: none."),
-        _template("priority", "The priority, from 0 to 255: 5, or ${header.priority}. Empty: none."),
-        _template("content.type", "What the payloads are: application/json. Empty: it is not said."),
+        template_option("correlation.id", "The correlation id. Empty: none."),
+        template_option("message.type", "The type of a message, as applications have it. Empty: none."),
+        template_option("priority", "The priority, from 0 to 255: 5, or ${header.priority}. Empty: none."),
+        template_option("content.type", "What the payloads are: application/json. Empty: it is not said."),
         Option(
             "headers",
             "Headers of the messages, each NAME=TEXT, separated by commas: id=${key},trace=${header.trace}.",

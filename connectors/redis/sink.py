@@ -13,22 +13,17 @@ from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
     DELETE_ENABLED,
     FORM,
-    TEMPLATE_FIX,
     Addressing,
     Connection,
     Form,
     Template,
     WriteSink,
-    template_problem,
+    template_option,
 )
 
 _EXACT = "exactly_once"
 _OF_TYPES = {"member": ("set", "sorted_set"), "score": ("sorted_set",), "field": ("hash",), "stream.maxlen": ("stream",)}
 """Options that mean something for some types alone."""
-
-
-def _template(key: str, doc: str, default: str) -> Option:
-    return Option(key, doc, default=default, check=template_problem, fix=TEMPLATE_FIX)
 
 
 class RedisSink(WriteSink):
@@ -47,17 +42,15 @@ class RedisSink(WriteSink):
             default="string",
             choices=tuple(TYPES),
         ),
-        Option(
+        template_option(
             "key",
             f"The key. {FORM} stand for what a record has. Empty: ${{topic}}:${{key}} of strings and hashes, ${{topic}} of all "
             "others.",
-            default="",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "",
         ),
-        _template("field", "Of a hash: the one field that is the value. Empty: all fields are.", ""),
-        _template("member", "Of sets: the member.", "${value}"),
-        _template("score", "Of a sorted set: the score, a number, such as ${value.points}.", ""),
+        template_option("field", "Of a hash: the one field that is the value. Empty: all fields are.", ""),
+        template_option("member", "Of sets: the member.", "${value}"),
+        template_option("score", "Of a sorted set: the score, a number, such as ${value.points}.", ""),
         Option("ttl", "Keys expire so long after they were written last. 0s: they do not.", Kind.DURATION, "0s", minimum=0),
         Option("stream.maxlen", "About so many entries of a stream are kept; 0: all.", Kind.INT, "0", minimum=0),
         DELETE_ENABLED,

@@ -12,7 +12,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.options import REQUEST_TIMEOUT
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.sink import Guarantee
-from rocketconnect_sdk.writes import FORM, TEMPLATE_FIX, Addressing, Connection, Template, WriteSink, template_problem
+from rocketconnect_sdk.writes import FORM, Addressing, Connection, Template, WriteSink, template_option
 
 _PLACE = {name: Template.of(f"${{{name}}}") for name in ("topic", "queue", "offset")}
 _LARGEST = 1_000_000_000
@@ -29,12 +29,10 @@ class RocketmqSink(WriteSink):
         *cluster_options("dest"),
         REQUEST_TIMEOUT,
         *CLUSTER_IDS,
-        Option(
+        template_option(
             "target.topic",
             f"The topic of the other cluster. {FORM} stand for what a record has.",
-            default="${topic}",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "${topic}",
         ),
         Option(
             "target.create",

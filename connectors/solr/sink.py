@@ -12,13 +12,12 @@ from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import (
     DELETE_ENABLED,
     FORM,
-    TEMPLATE_FIX,
     Addressing,
     Connection,
     Form,
     Template,
     WriteSink,
-    template_problem,
+    template_option,
 )
 
 _HARD, _SOFT, _NONE = "hard", "soft", "none"
@@ -41,19 +40,15 @@ class SolrSink(WriteSink):
     request_rows = 1_000
     options = (
         *SERVERS,
-        Option(
+        template_option(
             "collection",
             f"The collection, an alias or a core. {FORM} stand for what a record has.",
-            default="${topic}",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "${topic}",
         ),
-        Option(
+        template_option(
             "id",
             "The id of the document, made as `collection` is. ${queue}@${offset} gives each record a document.",
-            default="${key}",
-            check=template_problem,
-            fix=TEMPLATE_FIX,
+            "${key}",
         ),
         Option("id.field", "The unique key of the collection.", default="id"),
         Option(

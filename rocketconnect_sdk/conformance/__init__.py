@@ -1,11 +1,27 @@
-"""What plugins must do, as tests to subclass: `SourceSuite`, `SinkSuite`, `ConverterSuite`. Needs pytest."""
+"""What plugins must do, as tests to subclass: `SourceSuite`, `SinkSuite`, `ConverterSuite`. Needs pytest.
+
+Families have suites of their own, each in a module beside: `write.WriteSuite`, `table.TableSuite`, `queue.QueueSuite`,
+`cursor.CursorSuite`, `listen.ListenSuite`, `transform.TransformSuite`.
+"""
 
 import pytest
 
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{suite}"
-        for suite in ("source", "sink", "sink_case", "queue", "cursor", "listen", "table", "documented", "converter", "transform")
+        for suite in (
+            "source",
+            "sink",
+            "sink_case",
+            "write",
+            "queue",
+            "cursor",
+            "listen",
+            "table",
+            "documented",
+            "converter",
+            "transform",
+        )
     )
 )
 

@@ -182,9 +182,10 @@ class SinkSuite:
             killed = run_and_kill(lambda until=until, epoch=epoch: _run(case, epoch, until), step, case.calls)  # type: ignore[misc]
             with writing(case, epoch=epoch + 1) as writer:
                 writer.positions = {queue: QueuePosition(until - 20) for queue in QUEUES}
-                writer.start()
-                writer.write(until)
+                writer.start().write(until)
             self._there(case, until)
+            if not killed and step == begin:
+                pytest.skip("it was never killed: name in `calls` of the case the functions by which it changes its system")
             if not killed:
                 return
         pytest.fail(f"a batch takes more than {_STEPS} steps")

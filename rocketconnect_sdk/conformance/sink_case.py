@@ -47,14 +47,17 @@ class SinkCase:
 
     Attributes:
         sink: The sink.
-        config: Its own options.
-        read: All values in the target, as `value` makes them; of each queue in its order.
+        config: Its own options. The records have no keys: where a template names what is written, let it be ${queue}-${offset}.
+        read: All values in the target, as `value` makes them; of each queue in its order. Called in the process of the test, and
+            often: a target that cannot be listed is asked for what `config` names, of the queues QUEUES and offsets from 0 on.
         value: The value at an offset of a queue (its number). Different for each place.
         schema: Of the values.
         directory: Where the target is, when it is files: then a full disk is tried.
         unwritable: Of a DataFrameSink: a value of that schema that it cannot write; None: there is none.
         settings: Of Spark, for a DataFrameSink that needs some: its `needs.settings`, and its jars as "spark.jars".
         calls: Functions ("module:function") before whose calls the process is killed, besides those of the file system.
+        keyed: For WriteSuite, options that replace those of `config`: the key of a record names what is written, and deletions
+            are made. None: nothing is named by keys.
     """
 
     sink: Sink
@@ -66,6 +69,7 @@ class SinkCase:
     unwritable: object = None
     settings: Mapping[str, str] = field(default_factory=dict)
     calls: tuple[str, ...] = field(default=())
+    keyed: Mapping[str, str] | None = None
 
     @property
     def parsed(self) -> Config:

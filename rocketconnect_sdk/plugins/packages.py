@@ -6,10 +6,10 @@ from typing import ClassVar
 
 
 class NeedsPackages:
-    """A plugin whose packages come with an extra of RocketConnect's wheel.
+    """A plugin that needs packages: of RocketConnect's own they come with an extra of its wheel.
 
     Class attributes:
-        extra: That extra; empty: it needs none.
+        extra: That extra; empty: none has them, as for a plugin of another package.
         packages: The packages, as they are imported.
     """
 
@@ -26,4 +26,6 @@ class NeedsPackages:
     @property
     def packages_fix(self) -> str:
         """How they are installed."""
+        if not self.extra:
+            return "Install it where the executors run, into their environment"
         return f"Install it where the executors run: pip install 'rocketconnect[{self.extra}]'"

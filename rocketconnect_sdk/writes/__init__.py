@@ -12,7 +12,7 @@ from rocketconnect_sdk.writes.connection import Connection, TransactionalConnect
 from rocketconnect_sdk.writes.operations import Addressing, Form, Op, Operation, field_texts
 from rocketconnect_sdk.writes.sink import DELETE_ENABLED, FLUSHES, WriteSink
 from rocketconnect_sdk.writes.task import OperationWriter, WriteTask
-from rocketconnect_sdk.writes.templates import FORM, TEMPLATE_FIX, Template, as_text, template_problem
+from rocketconnect_sdk.writes.templates import FORM, TEMPLATE_FIX, Template, as_text, template_option, template_problem
 
 __all__ = [
     "DELETE_ENABLED",
@@ -31,5 +31,6 @@ __all__ = [
     "WriteTask",
     "as_text",
     "field_texts",
+    "template_option",
     "template_problem",
 ]

@@ -9,6 +9,7 @@ from typing import Any, Self
 from rocketconnect_sdk.converters.json.reading import NotJson, value_of
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.files.lines import to_json
+from rocketconnect_sdk.options import Option
 
 _PLACE = re.compile(r"\$\{([^}]*)\}")
 _WITHIN = ("key", "value", "header")
@@ -111,6 +112,11 @@ def template_problem(source: str) -> str | None:
 
 
 TEMPLATE_FIX = f"Write a text with {FORM}."
+
+
+def template_option(key: str, doc: str, default: str = "") -> Option:
+    """An option whose value `Template.of` takes: what stands for nothing is refused with the configuration."""
+    return Option(key, doc, default=default, check=template_problem, fix=TEMPLATE_FIX)
 
 
 def named(value: object) -> object:

@@ -11,6 +11,7 @@ import pytest
 from connectors.elasticsearch.mapping import mapping_of
 from connectors.elasticsearch.sink import ElasticsearchSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.conformance.write import WriteSuite
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.schema import STRING, Schema, Type, Unit, struct
 from rocketconnect_sdk.sink import Guarantee
@@ -33,7 +34,8 @@ def _case(url: str, documents: Callable[[str], Mapping[str, Any]], sink: Elastic
     def read() -> list[object]:
         return sorted(documents(index).values(), key=lambda value: (value["queue"], value["offset"]))
 
-    return SinkCase(sink, config, read, value=_value, schema=None, calls=_CALLS)
+    keyed = {"id": "${key}", "delete.enabled": "true"}
+    return SinkCase(sink, config, read, value=_value, schema=None, calls=_CALLS, keyed=keyed)
 
 
 class AppendingSink(ElasticsearchSink):
@@ -41,7 +43,7 @@ class AppendingSink(ElasticsearchSink):
     guarantee = Guarantee.AT_LEAST_ONCE
 
 
-class TestStandIn(SinkSuite):
+class TestStandIn(SinkSuite, WriteSuite):
     @pytest.fixture
     def case(self, standin: StandIn) -> SinkCase:
         return _case(standin.url, standin.documents, ElasticsearchSink())

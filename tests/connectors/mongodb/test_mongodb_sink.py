@@ -8,6 +8,7 @@ import pytest
 
 from connectors.mongodb.sink import MongodbSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.conformance.write import WriteSuite
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import RecordRefused, SystemAway
 from rocketconnect_sdk.options import parse
@@ -144,7 +145,7 @@ def numbered(queue: int, offset: int) -> object:
 
 
 @pytest.mark.slow
-class TestConformance(SinkSuite):
+class TestConformance(SinkSuite, WriteSuite):
     @pytest.fixture
     def case(self, ferretdb: FerretDb) -> SinkCase:
         database = ferretdb.new_database()
@@ -153,7 +154,8 @@ class TestConformance(SinkSuite):
         def read() -> list[object]:
             return [{"text": text} for text in sorted(each["text"] for each in database["all"].find())]
 
-        return SinkCase(MongodbSink(), config, read, numbered, None, calls=("connectors.mongodb.connection:sent",))
+        keyed, calls = {"id": "${key}", "delete.enabled": "true"}, ("connectors.mongodb.connection:sent",)
+        return SinkCase(MongodbSink(), config, read, numbered, None, calls=calls, keyed=keyed)
 
     def test_a_large_batch_is_there_and_in_order(self, case: SinkCase) -> None:
         del case

@@ -8,6 +8,7 @@ import pytest
 
 from connectors.solr.sink import SolrSink
 from rocketconnect_sdk.conformance import SinkCase, SinkSuite
+from rocketconnect_sdk.conformance.write import WriteSuite
 from tests.servers.solr.real import Solr
 from tests.servers.solr.standin import StandIn
 
@@ -26,10 +27,11 @@ def _case(url: str, name: str, documents: Callable[[str], Mapping[str, Any]], **
         found: list[Any] = [{key: value for key, value in each.items() if key != "id"} for each in documents(name).values()]
         return sorted(found, key=lambda value: (value["queue"], value["offset"]))
 
-    return SinkCase(SolrSink(), config, read, value=_value, schema=None, calls=_CALLS)
+    keyed = {"id": "${key}", "delete.enabled": "true"}
+    return SinkCase(SolrSink(), config, read, value=_value, schema=None, calls=_CALLS, keyed=keyed)
 
 
-class TestStandIn(SinkSuite):
+class TestStandIn(SinkSuite, WriteSuite):
     @pytest.fixture
     def case(self, standin: StandIn) -> SinkCase:
         return _case(standin.url, f"orders-{next(_NAMES)}", standin.documents)

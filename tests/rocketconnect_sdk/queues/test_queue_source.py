@@ -165,3 +165,12 @@ def test_a_package_that_is_missing_is_told_when_it_is_checked_and_when_it_is_ope
     assert problem.fix == "Install it where the executors run: pip install 'rocketconnect[folders]'."
     with pytest.raises(PermanentError, match="needs no_such_package"):
         source.open(config, {"share": "0/1"}, TaskContext())
+
+
+def test_a_plugin_of_another_package_has_no_extra_that_its_users_are_sent_to(tmp_path: Path) -> None:
+    class Lacking(FolderSource):
+        packages = ("no_such_package",)
+
+    source = Lacking()
+    (problem,) = source.check(parse(source.options, {"folder": str(tmp_path)}))
+    assert problem.fix == "Install it where the executors run, into their environment."

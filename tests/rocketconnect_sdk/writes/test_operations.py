@@ -7,9 +7,11 @@ from decimal import Decimal
 
 import pytest
 
+from rocketconnect_sdk.errors import ConfigError
+from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, Unit
-from rocketconnect_sdk.writes import Addressing, Form, Op, Operation, Template
+from rocketconnect_sdk.writes import Addressing, Form, Op, Operation, Template, template_option
 from rocketconnect_sdk.writes.operations import read_operations, schemas_of
 
 BY_KEY = Addressing(target=Template.of("${topic}"), key=Template.of("${key}"), form=Form.OBJECT, deletes=True, partial=True)
@@ -148,3 +150,13 @@ def test_messages_are_appended_as_they_are_with_headers_and_time() -> None:
     assert [(each.headers, each.time_ms) for each in operations] == [({"h": "x"}, 7), ({}, None), ({}, 9), ({}, 0)]
     assert {(each.op, each.place, each.more["queue"]) for each in operations} == {(Op.APPEND, ("t", ""), "t/b/0")}
     assert "has no value" in read_operations(batch, Addressing(target=Template.of("${value}"), messages=True))[1][1]
+
+
+def test_an_option_that_is_a_template_refuses_with_the_configuration_what_stands_for_nothing() -> None:
+    option = template_option("key", "The key.", "${key}")
+    assert parse([option], {})["key"] == "${key}"
+    with pytest.raises(ConfigError) as wrong:
+        parse([option], {"key": "${value.id}:${id}"})
+    (problem,) = wrong.value.problems
+    assert (problem.key, problem.reason) == ("key", "${id} stands for nothing")
+    assert "${key.FIELD}" in problem.fix
