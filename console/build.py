@@ -154,7 +154,8 @@ def _npm(place: Path, *words: str) -> None:
         done = subprocess.run(
             [node, npm, *words],
             cwd=place,
-            env={**os.environ, "PATH": path},
+            # What Node keeps of compiled programs is not left among temporary files.
+            env={**os.environ, "PATH": path, "NODE_COMPILE_CACHE": str(place / "node_modules/.compile-cache")},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -21,7 +21,8 @@ export interface Asked {
 }
 
 const TOKEN = "rocketconnect.token";
-const ANSWER_MS = 60_000;
+const READ_MS = 20_000;
+const CHANGE_MS = 60_000;
 const PAGE_SIZE = "500";
 
 export function token(): string | null {
@@ -41,7 +42,7 @@ export function segment(name: string): string {
 
 /** The answer to one call; throws Refused or Away, and what `signal` was aborted with. */
 export async function ask<T>(path: string, asked: Asked = {}): Promise<T> {
-  const limit = AbortSignal.timeout(ANSWER_MS);
+  const limit = AbortSignal.timeout((asked.method ?? "GET") === "GET" ? READ_MS : CHANGE_MS);
   const response = await send(path, { ...asked, signal: asked.signal ? AbortSignal.any([asked.signal, limit]) : limit });
   try {
     return (await response.json()) as T;

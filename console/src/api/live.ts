@@ -27,7 +27,7 @@ export function useStream<T, L>(path: string, silentMs: number, fold: (line: L, 
       kept.current = fold(line, kept.current);
       tell(kept.current);
     }
-    return 0;
+    return FIRST_MS;
   }, path);
 }
 

@@ -10,7 +10,7 @@ export type Position = Schemas["record.Position"];
 export type TaskLog = Schemas["state.TaskLog"];
 export type Worker = Schemas["cluster.Worker"];
 
-/** The worst first: what is wrong, what is under way, what is well, what stands still because somebody wants it. */
+/** What is wrong first, the worst before the rest; then what is well, and what stands still because somebody wants it. */
 export const STATES = [
   "FAILED",
   "STALLED",
@@ -26,6 +26,8 @@ export const STATES = [
 ] as const;
 export type State = (typeof STATES)[number];
 export const WRONG: readonly State[] = ["FAILED", "STALLED", "UNASSIGNED", "RESTARTING", "WAITING"];
+/** These come and go with the records, and so have one place: rows shall not jump. */
+const WELL: readonly State[] = ["UNSPECIFIED", "STARTING", "RUNNING", "IDLE"];
 export const KINDS = ["SOURCE", "SINK", "DIRECT", "UNSPECIFIED"] as const;
 export type Kind = (typeof KINDS)[number];
 export const WANTED = ["RUNNING", "PAUSED", "STOPPED"] as const;
@@ -142,7 +144,11 @@ export function rowsOf(connectors: Iterable<Connector>, states: ReadonlyMap<stri
       }
     }
   }
-  return rows.sort((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state) || (a.name < b.name ? -1 : 1));
+  return rows.sort((a, b) => rank(a.state) - rank(b.state) || (a.name < b.name ? -1 : 1));
+}
+
+function rank(state: State): number {
+  return STATES.indexOf(WELL.includes(state) ? "RUNNING" : state);
 }
 
 function rowOf(connector: Connector, state: ConnectorState | undefined): Row {

@@ -14,6 +14,8 @@ export interface Session {
   known: boolean;
 }
 
+const AGAIN_MS = 5000;
+
 let current: Session = { signsIn: false, known: false };
 const listeners = new Set<(session: Session) => void>();
 
@@ -51,6 +53,7 @@ export async function learn(known: boolean): Promise<void> {
   } catch (error) {
     if (error instanceof Away) {
       become({ ...current, known });
+      setTimeout(() => void learn(known), AGAIN_MS);
       return;
     }
     if (!(error instanceof Refused)) throw error;

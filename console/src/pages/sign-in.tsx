@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { signIn } from "../model/session.ts";
 import { t } from "../words/words.ts";
@@ -6,6 +6,8 @@ import { t } from "../words/words.ts";
 export function SignIn({ refused }: { refused: string | undefined }) {
   const [shown, setShown] = useState("");
   const [busy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const fits = /^[\x21-\x7e]*$/.test(shown.trim());
   return (
     <form
@@ -21,11 +23,11 @@ export function SignIn({ refused }: { refused: string | undefined }) {
       <label>
         {t("signIn.token")}
         <input
+          ref={field}
           type="password"
           name="token"
           autoComplete="off"
           required
-          autoFocus
           value={shown}
           aria-invalid={fits ? undefined : "true"}
           onInput={(event) => setShown(event.currentTarget.value)}
