@@ -43,9 +43,12 @@ export function App() {
           <a href={href(["cluster"])} aria-current={route.path[0] === "cluster" ? "page" : undefined}>
             {t("cluster.title")}
           </a>
-          <a href="v1/docs" target="_blank" rel="noreferrer">
-            {t("app.api")}
-          </a>
+          {/* A link shows no token. */}
+          {!session.known && !session.signsIn && (
+            <a href="v1/docs" target="_blank" rel="noreferrer">
+              {t("app.api")}
+            </a>
+          )}
         </nav>
         <div class="choices">
           <ThemeChoice />
