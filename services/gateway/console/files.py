@@ -42,9 +42,10 @@ def read(folder: Path) -> Mapping[str, File]:
     Args:
         folder: What the build has left: the page, and beside it a folder `console`.
     """
-    if not (folder / PAGE).is_file():
+    loaded = folder / "console"
+    if not ((folder / PAGE).is_file() and loaded.is_dir()):
         return {}
-    found = [folder / PAGE, *(path for path in (folder / "console").iterdir() if path.suffix in _KINDS)]
+    found = [folder / PAGE, *(path for path in loaded.iterdir() if path.suffix in _KINDS)]
     return {path.name: _file(path) for path in found}
 
 

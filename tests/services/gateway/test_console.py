@@ -15,6 +15,7 @@ import pytest
 from rocketconnect_kit.access.roles import Role
 from rocketconnect_kit.access.tokens import line
 from services.gateway.console import routes as console
+from services.gateway.console.files import read
 from services.gateway.settings import GatewaySettings
 
 Serving = Callable[[GatewaySettings], AbstractAsyncContextManager[httpx.AsyncClient]]
@@ -159,6 +160,11 @@ async def test_the_page_is_there_before_the_first_executor(built: Path, system: 
 async def test_a_page_under_a_name_that_is_not_ours_is_refused(built: Path, rest: httpx.AsyncClient) -> None:
     answer = await rest.get("/", headers={"Host": "rebound.example"})
     assert (answer.status_code, answer.json()["reason"]) == (403, "HOST_NOT_ALLOWED")
+
+
+def test_half_of_a_console_is_none(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(PAGE)
+    assert read(tmp_path) == {}
 
 
 async def test_without_a_built_console_the_first_page_says_how_to_build_it(none_built: None, rest: httpx.AsyncClient) -> None:
