@@ -106,6 +106,7 @@ fmt: ## Format, and fix what can be fixed
 .PHONY: proto
 proto: ## Regenerate what is made from the protos
 	@$(VENV)/python scripts/generate_protos.py
+	@$(VENV)/python console/build.py --work .venv/console --run types
 
 .PHONY: proto-check
 proto-check: ## Fail when regenerating from the protos would change a file

@@ -329,6 +329,7 @@ class _Instance:
     def _say_ready(self, output: Output, chosen: topology.Ports, name_server: str, supervisor: Supervisor) -> None:
         prometheus = None if self._watch is None else self._watch.address
         facts: dict[str, Any] = {
+            "console": f"{self._rest.scheme}://{self._rest.reachable}:{chosen.rest}/",
             "rest": f"{self._rest.scheme}://{self._rest.reachable}:{chosen.rest}",
             "metrics": f"http://{self._rest.reachable}:{chosen.metrics}/metrics",
             **({"prometheus": prometheus} if self._wants_watch else {}),
@@ -347,7 +348,7 @@ class _Instance:
             services = ", ".join(f"{name} {address.rpartition(':')[2]}" for name, address in facts["services"].items())
             sys.stdout.write(
                 "RocketConnect is ready.\n"
-                f"  REST         {facts['rest']}\n  Metrics      {facts['metrics']}\n"
+                f"  Console      {facts['console']}\n  REST         {facts['rest']}\n  Metrics      {facts['metrics']}\n"
                 + (f"  Prometheus   {prometheus}, alerts at /alerts\n" if prometheus else "")
                 + f"  Name server  {name_server}\n"
                 f"  Services     ports of 127.0.0.1: {services}\n"

@@ -128,7 +128,7 @@ class Gateway:
             if request.method == "GET":
                 self._access.check_program(request.headers)
         who = None
-        if not match.route.is_probe:
+        if not (match.route.is_probe or match.route.is_public):
             shown = request.scope.get("state", {}).get(CERTIFICATE, "")
             who = self._callers.check(match.route, request.headers.get(AUTHORIZATION), shown)
             # Executors are told for whom they are asked. Each request is answered by a task with variables of its own.
@@ -137,11 +137,12 @@ class Gateway:
         body = await _body(request)
         if not match.route.is_probe:
             self._check_room()
-            await self._opening.check()
+            if not match.route.is_public:
+                await self._opening.check()
         content_type = request.headers.get("content-type", "")
         said = _text(request, AUTHOR_HEADER) or (request.client.host if request.client else "")
         author = said if who is None else who.name
-        call = Call(match.path, query, body, content_type, author, _text(request, REASON_HEADER))
+        call = Call(match.path, query, body, content_type, author, _text(request, REASON_HEADER), request.headers)
         self._under_way += 1
         try:
             response = await match.route.handle(call)

@@ -19,6 +19,7 @@ td, th { text-align: left; vertical-align: top; padding: .3rem .6rem .3rem 0; bo
 code { font-size: .9em } h3 { margin: 2rem 0 0 } pre { white-space: pre-wrap }
 """
 _START: Sequence[tuple[str, str]] = (
+    ("/", "the console"),
     ("/v1/connectors", "the connectors"),
     ("/v1/states", "what they do"),
     ("/v1/workers", "the workers"),
@@ -38,19 +39,29 @@ def openapi() -> dict[str, Any]:
 def routes(compat: Sequence[Route]) -> Iterator[Route]:
     """Yield the pages. They are made once."""
     document = openapi()
-    yield _page("/", "text/html", home(compat), "this overview")
+    yield _page("/overview", "text/html", home(compat), "this overview")
     yield _page("/v1/docs", "text/html", docs(document), "how to use the API")
     yield _page("/v1/openapi.json", "application/json", json.dumps(document, ensure_ascii=False), "the API for programs")
 
 
 def home(compat: Iterable[Route]) -> str:
-    """Return the first page: links, and the paths of RocketMQ Connect."""
+    """Return the overview: links, and the paths of RocketMQ Connect."""
     links = _table((f'<a href="{path}">{path}</a>', escape(text)) for path, text in _START)
     paths = _table((f"<code>{route.method} {escape(route.template)}</code>", escape(route.summary)) for route in compat)
     return _html(
         "RocketConnect",
         f"<p>Moves data between systems and Apache RocketMQ topics, from configuration alone.</p>{links}"
         f"<h2>Paths of RocketMQ Connect</h2><p>Beside <code>/v1</code> its paths answer in their original shapes.</p>{paths}",
+    )
+
+
+def not_built() -> str:
+    """Return what stands in the place of a console that is not built here: how to build it, and what there is without it."""
+    return _html(
+        "RocketConnect",
+        "<p>This gateway answers, and its console is not built. In a checkout <code>make setup</code> builds it, or says why it "
+        "can't; wheels and images have it. Then start the gateway again.</p>"
+        '<p>Without it there are the <a href="/overview">overview</a> and the <a href="/v1/docs">API</a>.</p>',
     )
 
 
@@ -62,7 +73,7 @@ def docs(document: Mapping[str, Any]) -> str:
     schemas = "".join(_schema(name, schema) for name, schema in document["components"]["schemas"].items())
     return _html(
         "RocketConnect API",
-        '<p><a href="/">Overview</a> · <a href="/v1/openapi.json">OpenAPI 3.1</a></p>'
+        '<p><a href="/overview">Overview</a> · <a href="/v1/openapi.json">OpenAPI 3.1</a></p>'
         "<p>Bodies are JSON; fields are written in lowerCamelCase and read in both spellings; 64-bit integers are strings. What is "
         'refused is answered with a <a href="#Problem">problem document</a> that names everything that is wrong.</p>'
         f"<h2>Operations</h2>{operations}<h2>Schemas</h2>{schemas}",

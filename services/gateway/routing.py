@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import unquote_to_bytes
 
 from starlette.responses import Response
@@ -23,6 +23,7 @@ class Call:
         content_type: What it says it is.
         author: Who asks, as the headers say, else its address.
         reason: Why, as the headers say.
+        headers: All of them, by name in small letters.
     """
 
     path: Mapping[str, str]
@@ -31,6 +32,7 @@ class Call:
     content_type: str
     author: str = ""
     reason: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -50,6 +52,7 @@ class Route:
         streams: Its answer has no end of its own.
         summary: One sentence for people.
         is_probe: It asks how this process is, so it is answered at any time.
+        is_public: It is the same for everybody and tells nothing of what is moved, so nobody is asked who it is.
         calls: The one gRPC method that it is ("/package.Service/Method"); "": it is none, or several.
     """
 
@@ -61,6 +64,7 @@ class Route:
     streams: bool = False
     summary: str = ""
     is_probe: bool = False
+    is_public: bool = False
     calls: str = ""
 
     @property
@@ -99,7 +103,8 @@ class RouteTable:
         found = [(match, route) for pattern, route in self._patterns if (match := pattern.fullmatch(raw_path))]
         if not found:
             shown = raw_path[:200].decode("ascii", "replace")
-            raise RequestRejected(Problem(404, "NO_SUCH_PATH", f"there is nothing at {shown}; / and /v1/docs show what there is"))
+            detail = f"there is nothing at {shown}; /overview and /v1/docs show what there is"
+            raise RequestRejected(Problem(404, "NO_SUCH_PATH", detail))
         for match, route in found:
             if method in route.methods:
                 return Match(route, {name: _decode(value) for name, value in match.groupdict().items()})

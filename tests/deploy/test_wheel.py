@@ -28,6 +28,15 @@ def test_the_wheel_has_what_a_prometheus_of_up_is_given(wheel: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_wheel_has_the_console_as_it_is_built_here(wheel: Path) -> None:
+    built = ROOT / "services/gateway/console/built"
+    with zipfile.ZipFile(wheel) as packed:
+        inside = {name: packed.read(name) for name in packed.namelist() if name.startswith("services/gateway/console/built/")}
+    assert inside == {str(path.relative_to(ROOT)): path.read_bytes() for path in built.rglob("*") if path.is_file()}
+    assert "services/gateway/console/built/index.html" in inside
+
+
+@pytest.mark.slow
 def test_the_bare_wheel_is_the_client_and_says_what_up_needs(wheel: Path, tmp_path: Path) -> None:
     commands = tmp_path / "venv/bin"
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True, timeout=120)

@@ -29,7 +29,7 @@ def shows(name: str) -> dict[str, str]:
 
 
 async def test_who_is_not_known_gets_no_answer_but_whether_it_lives(system: Any, serving: Serving, callers: Path) -> None:
-    asked = (("GET", "/v1/connectors"), ("POST", "/v1/connectors"), ("GET", "/"), ("GET", "/connectors/x/stop"))
+    asked = (("GET", "/v1/connectors"), ("POST", "/v1/connectors"), ("GET", "/overview"), ("GET", "/connectors/x/stop"))
     async with serving(system.settings(tokens_files=str(callers))) as rest:
         for headers in ({}, shows("nobody"), {"Authorization": "Basic cmVhZGVyOng="}, {"Authorization": "token-of-alice"}):
             for method, path in asked:

@@ -8,8 +8,8 @@ from services.gateway.api.rules import rules
 from services.gateway.pages import docs, openapi
 
 
-async def test_first_page_lists_what_answers_and_every_link_works(rest: httpx.AsyncClient) -> None:
-    answer = await rest.get("/")
+async def test_overview_lists_what_answers_and_every_link_works(rest: httpx.AsyncClient) -> None:
+    answer = await rest.get("/overview")
     assert answer.headers["content-type"].startswith("text/html")
     links = re.findall(r'href="([^"]+)"', answer.text)
     assert {"/v1/docs", "/v1/openapi.json", "/v1/connectors"} <= set(links)
@@ -19,7 +19,7 @@ async def test_first_page_lists_what_answers_and_every_link_works(rest: httpx.As
 
 
 async def test_pages_load_nothing_from_elsewhere_and_forbid_it(rest: httpx.AsyncClient) -> None:
-    for path in ("/", "/v1/docs"):
+    for path in ("/overview", "/v1/docs"):
         answer = await rest.get(path)
         assert "default-src 'none'" in answer.headers["content-security-policy"]
         assert not re.search(r'(src|href)="https?:', answer.text)

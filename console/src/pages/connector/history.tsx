@@ -1,0 +1,118 @@
+import { ask, type Schemas } from "../../api/client.ts";
+import { usePolled } from "../../api/live.ts";
+import { type Change, differences, type Revision } from "../../model/connectors.ts";
+import { Old, Trouble } from "../../parts/shown.tsx";
+import { moment, t, type Word } from "../../words/words.ts";
+
+const EVERY_MS = 5000;
+const MOST = 200;
+const WRITES: readonly string[] = ["ACTION_CREATE", "ACTION_UPDATE", "ACTION_ROLLBACK"];
+const ACTIONS = [
+  "CREATE",
+  "UPDATE",
+  "ROLLBACK",
+  "DELETE",
+  "PAUSE",
+  "RESUME",
+  "STOP",
+  "RESTART",
+  "MOVE_POSITIONS",
+  "CLEAN_UP",
+  "CLEANUP_FAILED",
+  "CLEANUP_GIVEN_UP",
+] as const;
+
+export function History({ path }: { path: string }) {
+  const live = usePolled(
+    async (signal) => {
+      const [changes, revisions] = await Promise.all([
+        ask<Schemas["config.ListChangesResponse"]>(`${path}/changes?pageSize=${MOST}`, { signal }),
+        ask<Schemas["config.ListRevisionsResponse"]>(`${path}/revisions?pageSize=${MOST}`, { signal }),
+      ]);
+      return { changes: changes.changes ?? [], revisions: revisions.revisions ?? [] };
+    },
+    EVERY_MS,
+    path,
+  );
+  return (
+    <>
+      <Trouble of={[live]} />
+      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
+      {live.value && (
+        <Old of={[live]}>
+          {live.value.changes.length ? (
+            <Listed changes={live.value.changes} revisions={live.value.revisions} />
+          ) : (
+            <p>{t("history.none")}</p>
+          )}
+        </Old>
+      )}
+    </>
+  );
+}
+
+function Listed({ changes, revisions }: { changes: Change[]; revisions: Revision[] }) {
+  const known = new Map(revisions.map((each) => [`${each.connectorUid} ${each.revision}`, each]));
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">{t("column.time")}</th>
+          <th scope="col">{t("column.action")}</th>
+          <th scope="col">{t("column.revision")}</th>
+          <th scope="col">{t("column.who")}</th>
+          <th scope="col">{t("column.reason")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {changes.map((each) => {
+          const own = known.get(`${each.connectorUid} ${each.revision}`);
+          const before = known.get(`${each.connectorUid} ${Number(each.revision) - 1}`);
+          return (
+            <tr key={`${each.connectorUid} ${each.time} ${each.action} ${each.revision}`}>
+              <td data-label={t("column.time")}>{each.time && moment(each.time)}</td>
+              <td data-label={t("column.action")}>
+                {t(wordOf(each))}
+                {WRITES.includes(each.action ?? "") && own && <Changed own={own} before={before} />}
+              </td>
+              <td data-label={t("column.revision")}>
+                {Number(each.ofRevision ?? 0) > 0
+                  ? t("history.ofRevision", { revision: each.revision ?? "", of: each.ofRevision ?? "" })
+                  : each.revision}
+              </td>
+              <td data-label={t("column.who")}>
+                {each.onBehalfOf ? t("history.for", { author: each.author ?? "", other: each.onBehalfOf }) : each.author}
+              </td>
+              <td data-label={t("column.reason")}>{each.reason}</td>
+            </tr>
+          );
+        })}
+      </tbody>
+    </table>
+  );
+}
+
+function wordOf(change: Change): Word {
+  const action = ACTIONS.find((each) => change.action === `ACTION_${each}`);
+  return action ? `change.${action}` : "change.UNSPECIFIED";
+}
+
+function Changed({ own, before }: { own: Revision; before: Revision | undefined }) {
+  if (!before && own.revision !== "1") return <></>;
+  const changed = differences(before?.config ?? {}, own.config ?? {});
+  if (before && !changed.length) return <p class="quiet">{t("history.same", { before: before.revision ?? "" })}</p>;
+  const numbers = { before: before?.revision ?? "", after: own.revision ?? "" };
+  return (
+    <details>
+      <summary>{before ? t("history.differences", numbers) : t("history.first")}</summary>
+      <pre class="difference">
+        {changed.map(({ key, before: old, after }) => (
+          <span key={key}>
+            {old !== undefined && <del>{`- ${key}=${old}\n`}</del>}
+            {after !== undefined && <ins>{`+ ${key}=${after}\n`}</ins>}
+          </span>
+        ))}
+      </pre>
+    </details>
+  );
+}

@@ -1,0 +1,74 @@
+import { useState } from "preact/hooks";
+
+import { ask, type Schemas } from "../../api/client.ts";
+import { usePolled } from "../../api/live.ts";
+import type { Position } from "../../model/connectors.ts";
+import { Ago, Old, Trouble } from "../../parts/shown.tsx";
+import { t } from "../../words/words.ts";
+
+const EVERY_MS = 3000;
+const STEP = 200;
+const MOST = 1000;
+
+export function Positions({ path }: { path: string }) {
+  const [size, setSize] = useState(STEP);
+  const [runtime, setRuntime] = useState(false);
+  const live = usePolled(
+    (signal) => ask<Schemas["position.ListPositionsResponse"]>(`${path}/positions?pageSize=${size}`, { signal }),
+    EVERY_MS,
+    `${path} ${size}`,
+  );
+  const positions = live.value?.positions ?? [];
+  const shown = positions.filter((each) => runtime || !each.partition?.startsWith("~"));
+  return (
+    <>
+      <Trouble of={[live]} />
+      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
+      {live.value && (
+        <Old of={[live]}>
+          {positions.length > shown.length || runtime ? (
+            <label>
+              <input type="checkbox" checked={runtime} onChange={(event) => setRuntime(event.currentTarget.checked)} />
+              {t("positions.runtime")}
+            </label>
+          ) : null}
+          {shown.length ? <Listed positions={shown} /> : <p>{t("positions.none")}</p>}
+          {live.value.nextPageToken && size < MOST && (
+            <button type="button" class="outline" onClick={() => setSize(Math.min(MOST, size + STEP))}>
+              {t("positions.more")}
+            </button>
+          )}
+        </Old>
+      )}
+    </>
+  );
+}
+
+function Listed({ positions }: { positions: Position[] }) {
+  return (
+    <table class="cards">
+      <thead>
+        <tr>
+          <th scope="col">{t("column.partition")}</th>
+          <th scope="col">{t("column.offset")}</th>
+          <th scope="col">{t("column.changed")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {positions.map((each) => (
+          <tr key={each.partition}>
+            <td data-label={t("column.partition")}>
+              <code>{each.partition}</code>
+            </td>
+            <td data-label={t("column.offset")}>
+              <code>{each.offset}</code>
+            </td>
+            <td data-label={t("column.changed")}>
+              <Ago time={each.updateTime} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
