@@ -155,7 +155,7 @@ class Client:
         Raises:
             RequestRejected: the last refusal, when the timeout has come; nothing is stored.
             OutcomeUnknown: the messages may or may not be stored.
-            MessageTooLarge, InvalidMessage, TopicNotFound, NoPermission: nothing is stored.
+            MessageTooLarge, InvalidMessage, InvalidRequest, TopicNotFound, NoPermission: nothing is stored.
         """
         batch = messages if isinstance(messages, EncodedBatch) else encode_messages(messages)
         timeout = self._timeout if timeout is None else timeout

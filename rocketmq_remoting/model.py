@@ -39,7 +39,7 @@ class Message:
     """A message to be sent.
 
     Attributes:
-        body: the payload, not compressed.
+        body: the payload, not compressed; may be empty, unless the message is delayed.
         tags: one tag, by which consumers can filter.
         keys: business keys for look-ups with RocketMQ's tools, separated by spaces.
         properties: names and values of your own; neither may be empty or hold the characters U+0001 and U+0002.
@@ -63,7 +63,8 @@ class SendReceipt:
 
     Attributes:
         queue: where the messages are.
-        queue_offset: offset of the first one; the others follow without a gap.
+        queue_offset: offset of the first one; the others follow without a gap. Of a delayed message it is where the broker keeps it
+            until its time comes, which is not known to be a place in the queue.
         count: how many messages.
         raw_message_ids: the broker's ids of the stored units, separated by commas.
     """

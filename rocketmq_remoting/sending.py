@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.connections.clock import boot_seconds
-from rocketmq_remoting.errors import InvalidRequest, OutcomeUnknown, RequestRejected
+from rocketmq_remoting.errors import InvalidMessage, InvalidRequest, MessageTooLarge, OutcomeUnknown, RequestRejected
 from rocketmq_remoting.protocol.codes import ResponseCode
 from rocketmq_remoting.protocol.properties import UniqueKeys, message_properties
 from rocketmq_remoting.protocol.requests import read_receipt, send_batch_request, send_request
+from rocketmq_remoting.topics import check_topic_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 _FIRST_PAUSE = 0.02
 _LONGEST_PAUSE = 1.0
+_MAX_REQUEST_BYTES = (16 << 20) - (64 << 10)
+"""Brokers end a connection at a frame beyond 16 MiB (com.rocketmq.remoting.frameMaxLength), without an answer; a head fits, too."""
 
 
 class Sender:
@@ -38,11 +41,34 @@ class Sender:
         self._unique_keys = UniqueKeys()
 
     def message(self, queue: MessageQueue, message: Message) -> Request:
-        """Return the request that sends one message."""
-        return send_request(queue, message, self._group, self._unique_keys.next())
+        """Return the request that sends one message.
+
+        Raises:
+            InvalidMessage, MessageTooLarge, InvalidRequest: no broker would take it.
+        """
+        check_topic_name(queue.topic)
+        if not message.body:
+            return self._empty(queue, message)
+        request = send_request(queue, message, self._group, self._unique_keys.next())
+        _check_size(len(request.body))
+        return request
+
+    def _empty(self, queue: MessageQueue, message: Message) -> Request:
+        """Brokers fail at a single message without a body (a NullPointerException, as of 5.5), and take a batch with it."""
+        if message.delay_level or message.deliver_at_ms:
+            msg = "a delayed message without a body: brokers take an empty body within a batch alone, where nothing is delayed"
+            raise InvalidMessage(msg)
+        key = self._unique_keys.next()
+        return send_batch_request(queue, encode_batch([b""], message_properties(message, key)), self._group, key)
 
     def batch(self, queue: MessageQueue, batch: EncodedBatch) -> Request:
-        """Return the request that sends a batch."""
+        """Return the request that sends a batch.
+
+        Raises:
+            MessageTooLarge, InvalidRequest: no broker would take it.
+        """
+        check_topic_name(queue.topic)
+        _check_size(len(batch.payload))
         return send_batch_request(queue, batch, self._group, self._unique_keys.next())
 
     def submit(
@@ -91,6 +117,15 @@ class Sender:
                     raise
             time.sleep(wait)
             pause = min(pause * 2, _LONGEST_PAUSE)
+
+
+def _check_size(size: int) -> None:
+    if size > _MAX_REQUEST_BYTES:
+        msg = (
+            f"{size} bytes in one request: RocketMQ ends the connection at requests of 16 MiB, whatever maxMessageSize says; send "
+            "less at once, or keep large values elsewhere and send where they are"
+        )
+        raise MessageTooLarge(msg)
 
 
 def encode_messages(messages: Sequence[Message]) -> EncodedBatch:

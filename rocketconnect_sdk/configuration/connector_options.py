@@ -9,6 +9,7 @@ from rocketconnect_sdk.configuration import runtime_options
 from rocketconnect_sdk.configuration.references import NO_PLACE, NO_PLACE_FIX, REFERENCE
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
+from rocketconnect_sdk.filters.options import filter_problems
 from rocketconnect_sdk.options import Config, Option, OptionWrong, expanded, parse, read, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions import spark_profiles
@@ -128,7 +129,7 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
     if isinstance(plugin, Sink) and not _may_be_rows(config):
         problems += run_checks(config, plugin.without_rows)
     if isinstance(plugin, Sink):
-        problems += run_checks(config, partial(query_problems, plugin))
+        problems += run_checks(config, partial(query_problems, plugin), filter_problems)
     secrets, targets = _all_secrets(options, raw), _targets(plugin, config)
     return Checked(plugin.name, plugin_type, problems, secrets, targets, _origins(plugin, config), _is_shared(config))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from rocketconnect_sdk.filters.options import OPTIONS as FILTERS
 from rocketconnect_sdk.options import Kind, Option
 from rocketconnect_sdk.permissions import dead_letter_topics
 
@@ -269,6 +270,7 @@ SINK = (
         default="CONSUME_FROM_FIRST_OFFSET",
         choices=("CONSUME_FROM_FIRST_OFFSET", "CONSUME_FROM_LAST_OFFSET"),
     ),
+    *FILTERS,
     Option(
         "on.gap",
         "When messages are gone (retention, a recreated topic, a broker that lost data): fail, or skip them and say so.",

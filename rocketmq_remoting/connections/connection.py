@@ -123,10 +123,11 @@ class Connection:
             self._fail_all(str(self._fault))
         return list(under_way.values())
 
-    def _write(self, buffers: Sequence[bytes], give_up_at: float) -> OSError | None:
+    def _write(self, buffers: Sequence[bytes], give_up_at: float) -> OSError | ValueError | None:
         try:
             self._transport.write(buffers, give_up_at)
-        except OSError as error:
+        except (OSError, ValueError) as error:
+            # ValueError: the reading thread has closed the socket while this one waited for room in it.
             # Nobody may write after half a frame. What is under way is failed later, without the lock.
             self._fault = f"writing failed: {error}"
             return error

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 _TIMEOUT = 3.0
+_ALL = "*", "TAG"
 
 
 class Heartbeat:
@@ -37,13 +38,14 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._run, name="rocketmq heartbeat", daemon=True)
         self._thread.start()
 
-    def subscribe(self, group: str, topic: str, expression: tuple[str, str] = ("*", "TAG")) -> None:
-        """Announce that a group reads a topic, at once if that is new."""
+    def subscribe(self, group: str, topic: str, expression: tuple[str, str] | None = None) -> None:
+        """Announce that a group reads a topic, at once if that is new; with what filter, unless it is None."""
         with self._lock:
             topics = self._subscriptions.setdefault(group, {})
-            if topics.get(topic) == expression:
+            wanted = expression or topics.get(topic, _ALL)
+            if topics.get(topic) == wanted:
                 return
-            topics[topic] = expression
+            topics[topic] = wanted
         self._wake.set()
 
     def close(self) -> None:

@@ -123,6 +123,11 @@ class PullStream:
         return self._position
 
     @property
+    def is_filtered(self) -> bool:
+        """Whether the position passes messages that are not given out."""
+        return self._filter is not None
+
+    @property
     def known_end(self) -> int:
         """The queue's end as the last answer told it, 0 before the first."""
         return self._known_end
@@ -149,7 +154,13 @@ class PullStream:
         found: list[DecodedBatch] = []
         size = 0
         while size < max_bytes:
-            head = self._head()
+            try:
+                head = self._head()
+            except RocketMQError:
+                # What was taken into account is given out first: the position is behind it.
+                if found:
+                    break
+                raise
             wait = 0.0 if found else deadline - time.monotonic()
             try:
                 result = head.pending.result(timeout=max(wait, 0.0))

@@ -14,6 +14,7 @@ from rocketmq_remoting import (
     Compression,
     DeadlinePassed,
     InvalidFilter,
+    InvalidMessage,
     InvalidRequest,
     Message,
     MessageQueue,
@@ -49,6 +50,36 @@ def test_a_message_comes_back_with_everything_it_had(client: Client, new_topic: 
     assert (message.queue, message.queue_offset, message.reconsume_times) == (queue, 0, 0)
     assert message.message_id == receipt.message_ids[0]
     assert before <= message.born_timestamp_ms <= message.store_timestamp_ms <= time.time_ns() // 1_000_000
+
+
+@pytest.mark.parametrize("topic_type", ["normal", "batch"])
+def test_a_message_without_a_body_is_stored_with_its_tags_and_properties(
+    client: Client, new_topic: TopicMaker, topic_type: str
+) -> None:
+    (queue,) = new_topic(topic_type=topic_type)
+    receipt = client.send(queue, Message(b"", tags="A", keys="k", properties={"own": "v"}, compression=Compression.ZLIB))
+    assert (receipt.queue, receipt.queue_offset, receipt.count) == (queue, 0, 1)
+    (message,) = client.pull(queue, 0, suspend=5).messages
+    assert (message.body, message.tags, message.keys, message.properties["own"]) == (b"", "A", "k", "v")
+    assert len(message.properties["UNIQ_KEY"]) == 32
+
+
+def test_what_no_broker_takes_is_refused_in_words_before_it_is_sent(client: Client, new_topic: TopicMaker) -> None:
+    (queue,) = new_topic()
+    for delayed in (Message(b"", delay_level=1), Message(b"", deliver_at_ms=time.time_ns() // 1_000_000 + 60_000)):
+        with pytest.raises(InvalidMessage, match="a delayed message without a body"):
+            client.send(queue, delayed)
+    for name in ("", "a b", "x" * 128):
+        with pytest.raises(InvalidRequest, match="use 1 to 127 of the characters"):
+            client.send(queue._replace(topic=name), Message(b"x"))
+        with pytest.raises(InvalidRequest, match="use 1 to 127 of the characters"):
+            client.send_batch(queue._replace(topic=name), [Message(b"x")])
+    with pytest.raises(MessageTooLarge, match="RocketMQ ends the connection at requests of 16 MiB"):
+        client.send(queue, Message(bytes(16 << 20)))
+    with pytest.raises(MessageTooLarge, match="RocketMQ ends the connection at requests of 16 MiB"):
+        client.send_batch(queue, encode_batch([bytes(16 << 20)], max_bytes=32 << 20))
+    # The connection goes on.
+    assert client.send(queue, Message(b"x")).queue_offset == 0
 
 
 @pytest.mark.parametrize("topic_type", ["normal", "batch"])

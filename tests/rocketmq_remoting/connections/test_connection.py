@@ -4,12 +4,13 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
 from rocketmq_remoting import ConnectionLost, DeadlinePassed, NotSent, RequestTimeout
 from rocketmq_remoting.connections.clock import boot_seconds
+from rocketmq_remoting.connections.connection import Connection
 from rocketmq_remoting.connections.network import Network
 from rocketmq_remoting.protocol.codes import RequestCode
 from rocketmq_remoting.protocol.frame import Frame, decode_frame, decode_prefix, encode_head
@@ -341,3 +342,28 @@ def test_result_with_a_short_timeout_leaves_the_request_under_way(network: Netwo
     assert pending.result() == 0
     assert pending.result() == 0
     network.close()
+
+
+class _ClosedWhileItWrites:
+    """What a transport does that the reading thread closes while the writing one waits for room in its socket."""
+
+    def __init__(self) -> None:
+        self._closed = threading.Event()
+
+    def read(self, size: int) -> bytes:
+        self._closed.wait()
+        return b""
+
+    def write(self, buffers: Sequence[bytes], give_up_at: float) -> None:
+        msg = "file descriptor cannot be a negative integer (-1)"
+        raise ValueError(msg)
+
+    def close(self) -> None:
+        self._closed.set()
+
+
+def test_a_server_that_ends_the_connection_while_a_request_waits_for_room_is_a_refusal() -> None:
+    connection = Connection("peer:1", _ClosedWhileItWrites(), None)
+    with pytest.raises(NotSent, match="the connection to peer:1 broke while writing"):
+        connection.submit(REQUEST, lambda frame: frame.body, timeout=5, what="ask")
+    assert not connection.is_open

@@ -191,3 +191,27 @@ def test_a_closed_stream_says_so(client: Client, new_topic: TopicMaker) -> None:
     stream.close()
     with pytest.raises(ClientClosed):
         stream.next(1)
+
+
+def test_what_has_come_is_given_out_before_a_broker_that_answers_no_more_is_told(
+    client: Client, new_topic: TopicMaker, fill: Filler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (queue,) = new_topic()
+    fill(client, queue, 100)
+    with PullStream(client, queue, 0) as stream:
+        really, asked = stream._head, 0
+
+        def head() -> object:
+            nonlocal asked
+            asked += 1
+            if asked > 1:
+                msg = "no answer"
+                raise RequestTimeout(msg)
+            return really()
+
+        monkeypatch.setattr(stream, "_head", head)
+        batch = stream.next(60)
+        assert batch is not None
+        assert batch.offsets == list(range(stream.position))
+        with pytest.raises(RequestTimeout):
+            stream.next(60)

@@ -18,7 +18,7 @@ from rocketconnect_sdk.configuration.references import REFERENCE
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.converters import Converter
 from rocketconnect_sdk.converters.arrow import ArrowConverter
-from rocketconnect_sdk.errors import ConfigError, ConnectorError, Problem, RecordError
+from rocketconnect_sdk.errors import ConfigError, ConnectorError, PermanentError, Problem, RecordError
 from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.plugins.loader import DIRECT, find
 from rocketconnect_sdk.queries.options import QUERY, column_problems
@@ -27,13 +27,15 @@ from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.transforms import chain
 from rocketmq_remoting.client import Client
-from rocketmq_remoting.errors import RocketMQError
+from rocketmq_remoting.errors import InvalidFilter, RocketMQError
+from rocketmq_remoting.model import SqlFilter
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.contract.endpoints import Endpoints
 from services.executor.host.jobs.chosen import Message, last, shared
 from services.executor.host.jobs.judging import Given, Read, judge
 from services.executor.host.jobs.tried import failures, is_simple
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
+from services.executor.runtime.rocketmq.filters import MessageFilter, ask_brokers, filter_of, option_of, refuse_unfilterable
 from services.executor.runtime.rocketmq.internal_topics import is_internal
 from services.executor.runtime.rocketmq.properties import TOMBSTONE
 from services.executor.runtime.rocketmq.source_marks import PROPERTY
@@ -156,7 +158,13 @@ def _look(config: Config, given: Given, plugin: Sink, endpoints: Endpoints) -> l
     converters = converters_of(resolved)
     for each in converters:
         each.patience = SECONDS
-    with connect(with_user_of(resolved, endpoints), "rocketconnect_check") as client, closing(RocketMQTopics(client)) as topics:
+    only = filter_of(resolved)
+    with (
+        connect(with_user_of(resolved, endpoints), "rocketconnect_check") as client,
+        closing(RocketMQTopics(client, only)) as topics,
+    ):
+        if only is not None and (refused := _unfiltered(client, resolved["topics"][:TOPICS], only)):
+            return refused
         newest = newest_of(topics, resolved["topics"][:TOPICS], began + PULLING)
         mistyped = _mistyped(client, [name for name, messages in newest.items() if not messages], resolved)
     until = began + READING
@@ -171,6 +179,20 @@ def _look(config: Config, given: Given, plugin: Sink, endpoints: Endpoints) -> l
         made = chain.make(resolved.raw)
         found += failures(made, converters, newest, until) if is_simple(made) else ()
     return [*found, *mistyped]
+
+
+def _unfiltered(client: Client, topics: Sequence[str], only: MessageFilter) -> list[Problem]:
+    """Topics that can't be filtered, and brokers that do not take the filter."""
+    given = only.expression if isinstance(only, SqlFilter) else ",".join(sorted(only.tags))
+    found = []
+    for topic in filter(client.topic_exists, topics):
+        try:
+            refuse_unfilterable(client, topic, only)
+            ask_brokers(client, client.queues(topic), only, client.group)
+        except (PermanentError, InvalidFilter) as error:
+            fix = "Correct it, or leave it out: see docs/messages.md."
+            found.append(Problem(option_of(only), given[:200], f"cannot be: {error}", fix))
+    return found
 
 
 def _mistyped(client: Client, names: Sequence[str], config: Config) -> list[Problem]:

@@ -37,6 +37,7 @@ from services.executor.host.jobs.sources.sending import polled, sent
 from services.executor.runtime.errors.failure import written
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
+from services.executor.runtime.rocketmq.filters import filter_of, refuse_unfilterable
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.runtime.sink.decode.decoder import Decoder
@@ -44,6 +45,9 @@ from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import DecodeSettings
 from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve, resolve_known
+
+_FILTERED = 100
+"""Where brokers leave messages out, so many times as many are looked through."""
 
 
 def preview(order: questions.PreviewConnector) -> answers.Previewed:
@@ -123,11 +127,15 @@ class _Preview:
     def _of_topics(self, config: Config, plugin: str) -> list[answers.PreviewedRecord]:
         chain = self._chain(config)
         client = self._held.enter_context(connect(with_user_of(config, self._order.endpoints), "rocketconnect_preview"))
-        topics = self._held.enter_context(closing(RocketMQTopics(client)))
+        only = filter_of(config)
+        topics = self._held.enter_context(closing(RocketMQTopics(client, only)))
         reader = _Reader(config, plugin)
         if (settings := QuerySettings.of(config)) is not None:
             reader.queried = Queried(settings, plugin, _decoder(config, self._chain(config)))
-        there = self._read(reader, chain, self._newest(topics, config["topics"]))
+        if only is not None:
+            for topic in filter(client.topic_exists, config["topics"]):
+                refuse_unfilterable(client, topic, only)
+        there = self._read(reader, chain, self._newest(topics, config["topics"], 1 if only is None else _FILTERED))
         if there or not self._order.source:
             return there
         first = sent(self._order.source, config["topics"], self._order.connector, self._order.records, self._until, self._held)
@@ -146,11 +154,11 @@ class _Preview:
             found += [answers.PreviewedRecord(where, [_step(row)]) for where, row in reader.queried.rows()]
         return found
 
-    def _newest(self, topics: RocketMQTopics, names: Iterable[str]) -> Iterator[DecodedBatch]:
-        """The last messages of each queue in turn, in the order in which they stand there."""
+    def _newest(self, topics: RocketMQTopics, names: Iterable[str], farther: int) -> Iterator[DecodedBatch]:
+        """The last messages of each queue in turn, in the order in which they stand there; `farther`: of so many times as many."""
         for queue in (queue for name in names for queue in topics.queues(name)):
             begin, end = topics.ends(queue)
-            position = max(begin, end - self._order.records)
+            position = max(begin, end - self._order.records * farther)
             while position < end and time.monotonic() < self._until:
                 batch, position = topics.pull(queue, position, end)
                 if batch:

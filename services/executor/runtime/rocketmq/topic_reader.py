@@ -12,6 +12,7 @@ from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import TagFilter
 from rocketmq_remoting.protocol.properties import decode_properties
 from rocketmq_remoting.pulls.stream import PullStream
+from services.executor.runtime.rocketmq.filters import MessageFilter
 from services.executor.runtime.rocketmq.queue_names import parse, text
 
 _READ_SECONDS = 5.0
@@ -24,10 +25,16 @@ _STREAMS = 64
 
 
 class RocketMQTopics:
-    """See rocketconnect_sdk.topics.TopicReader. Close it."""
+    """See rocketconnect_sdk.topics.TopicReader. Close it.
 
-    def __init__(self, client: Client) -> None:
+    Args:
+        client: RocketMQ.
+        only: What is read where no tag is named; None: all is.
+    """
+
+    def __init__(self, client: Client, only: MessageFilter | None = None) -> None:
         self._client = client
+        self._only = only
         self._streams: dict[tuple[str, str], PullStream] = {}
 
     def close(self) -> None:
@@ -85,7 +92,7 @@ class RocketMQTopics:
     def _stream(self, queue: str, start: int, tag: str) -> PullStream:
         stream = self._streams.pop((queue, tag), None)
         if stream is None:
-            only = TagFilter.of(tag) if tag else None
+            only = TagFilter.of(tag) if tag else self._only
             stream = PullStream(
                 self._client, parse(queue), start, max_bytes_buffered=_AHEAD_BYTES, suspend=0.0, message_filter=only
             )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from rocketconnect_kit.backoff import Backoff
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.errors import RetriableError as TryAgain
-from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.client import Client
@@ -17,6 +16,7 @@ from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.runtime.errors.attempts import Attempts
 from services.executor.runtime.rocketmq import gaps as continuity
+from services.executor.runtime.rocketmq.filters import MessageFilter, stored_ms
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.decode.decoder import Decoder
@@ -37,6 +37,8 @@ _QUIET_SECONDS = 1.0
 """Nobody deletes a topic and makes it anew in less."""
 _UNANSWERED_SECONDS = 60.0
 """A second pull without an answer in so long is trouble: one takes a third of that to be given up."""
+_PASS_SECONDS = 2.0
+"""So often a position passes what a filter leaves out, where nothing else moves it."""
 _LEAST_STREAM_BYTES = 32 << 10
 """Of one queue: enough for a pull of the 32 messages that a broker gives at once, of 1 KiB each."""
 
@@ -57,6 +59,8 @@ class _Reading:
     """When a pull was given up last that the broker did not answer."""
     told: dict[tuple[str, bool], int] = field(default_factory=dict)
     """By source partition, and whether they were late: the epoch of the messages that were last told to be left out."""
+    passed_at: float = float("-inf")
+    """When it has passed last what a filter leaves out."""
     arrived: float = field(default_factory=time.monotonic)
     backoff: Backoff = field(default_factory=lambda: Backoff(0.05, 2.0))
     not_before: float = 0.0
@@ -83,6 +87,7 @@ class SinkReader:
         attempts: How long a conversion is tried again.
         buffer_bytes: What all streams hold ahead together, about; of each queue 32 KiB, or one answer, in any case.
         traces: Follows traced messages; None: nothing is traced.
+        filters: Of queues of which not all messages are read; None: there are none.
     """
 
     def __init__(
@@ -102,6 +107,7 @@ class SinkReader:
         attempts: Attempts,
         buffer_bytes: int,
         traces: SinkTraces | None = None,
+        filters: Mapping[MessageQueue, MessageFilter] | None = None,
     ) -> None:
         self._client = client
         self._connector = connector
@@ -124,6 +130,7 @@ class SinkReader:
                     position.until,
                     # Invariant 7.
                     max_bytes_buffered=max(_LEAST_STREAM_BYTES, buffer_bytes // len(starts)),
+                    message_filter=filters.get(queue) if filters else None,
                     group=group,
                     on_arrival=self._arrived.set,
                 ),
@@ -178,7 +185,8 @@ class SinkReader:
                 self._arrived.clear()
                 self._tell()
                 if self._control.paused:
-                    self._control_pause()
+                    self._look_at_ends()
+                    self._arrived.wait(_PUT_SECONDS)
                 elif (delay := self._limit.delay()) > 0:
                     time.sleep(min(delay, _PUT_SECONDS))
                 elif not self._round():
@@ -192,10 +200,6 @@ class SinkReader:
         if (now := time.monotonic()) >= self._tell_at:
             self._tell_at = now + _TELL_SECONDS
             self.tell_lag()
-
-    def _control_pause(self) -> None:
-        self._look_at_ends()
-        self._arrived.wait(_PUT_SECONDS)
 
     def _look_at_ends(self) -> None:
         """Nothing that is pulled tells of them now, and others go on writing."""
@@ -219,6 +223,8 @@ class SinkReader:
                 self._look_for_breaks(reading)
                 if batch is not None:
                     self._after_quiet(reading)
+                else:
+                    self._pass_filtered(reading)
             except QueueGap as gap:
                 self._gap(reading, gap)
                 found = True
@@ -376,9 +382,18 @@ class SinkReader:
             raise SystemAway(msg)
         self._log("WARNING", f"{gap.lost}; skipped, as on.gap=skip says")
         self.passed += gap.end - gap.start
-        queue = text(gap.queue)
-        nothing = SinkBatch(queue, gap.queue.topic, [], [])
-        topic = gap.queue.topic
-        self._put(Part(queue, reading.position, gap.resume_at, {}, nothing, 0, 0, arrived=time.monotonic(), topic=topic))
-        reading.position = gap.resume_at
+        self._pass(reading, gap.resume_at, 0)
         reading.stream.seek(gap.resume_at)
+
+    def _pass_filtered(self, reading: _Reading) -> None:
+        """What a filter leaves out moves the position, too."""
+        until, now = reading.stream.position, time.monotonic()
+        if reading.stream.is_filtered and until > reading.position and now - reading.passed_at >= _PASS_SECONDS:
+            reading.passed_at = now
+            self._after_quiet(reading)
+            self._pass(reading, until, stored_ms(self._client, reading.stream.queue, until - 1))
+
+    def _pass(self, reading: _Reading, until: int, stored: int) -> None:
+        queue = reading.stream.queue
+        self._put(Part.of_nothing(text(queue), queue.topic, reading.position, until, stored, time.monotonic()))
+        reading.position, reading.stored_ms = until, stored

@@ -14,6 +14,7 @@ from services.executor.runtime.errors.attempts import Stopped
 from services.executor.runtime.positions.client import Opened
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq import gaps as continuity
+from services.executor.runtime.rocketmq.filters import MessageFilter, ask_brokers, filter_of, refuse_unfilterable
 from services.executor.runtime.rocketmq.queue_names import parse, text
 from services.executor.runtime.rocketmq.settling import wait_until
 from services.executor.runtime.rocketmq.topics import TopicMaker, clusters, dead_letter_queues, replay_queues
@@ -48,6 +49,8 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     share = SinkQueues(runtime)
     queues = share.own(opened)
     topics = TopicMaker.of(runtime.client, config)
+    group = config["task.group.id"] or f"connect-{runtime.spec.connector}"
+    filters = _filters(runtime, queues, group)
     dead = dead_letter_queues(runtime, topics)
     replayed = replay_queues(runtime, topics, dead)
     in_sink = insist("starting the sink", partial(_start, runtime, task))
@@ -57,7 +60,6 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     # What a buffered sink is given it is given at once; its limits are of what it has.
     policy = FlushPolicy() if isinstance(engine, BufferedEngine) else task.flush
     batcher = Batcher(policy, limits, engine.gather_seconds, topics_apart=isinstance(task, ByTopic))
-    group = config["task.group.id"] or f"connect-{runtime.spec.connector}"
     key, value = runtime.converters()
     traces = SinkTraces.of(runtime)
     reader = SinkReader(
@@ -75,6 +77,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
         attempts=runtime.attempts,
         buffer_bytes=limits.buffer_bytes,
         traces=traces,
+        filters=filters,
     )
     origin = InQueue(clusters(runtime, {queue.topic for queue in (*queues, *replayed)}) if dead else {})
     letters = SinkDeadLetters(
@@ -90,6 +93,23 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     runtime.attempts.beginning = False
     run = BufferedRun if isinstance(engine, BufferedEngine) else SinkRun
     return run(Started(runtime, engine, reader, batcher, letters, share, positions, group, traces))
+
+
+def _filters(runtime: TaskRuntime, queues: Sequence[MessageQueue], group: str) -> Mapping[MessageQueue, MessageFilter]:
+    """Of the queues of its topics, if it has a filter: what comes back from the dead letters is read whole.
+
+    Raises:
+        PermanentError, InvalidFilter: not all that it reads can be filtered, or brokers don't take the filter.
+    """
+    only = filter_of(runtime.config)
+    if only is None:
+        return {}
+    for topic in sorted({queue.topic for queue in queues}):
+        refuse = partial(refuse_unfilterable, runtime.client, topic, only)
+        runtime.attempts.insist(f"asking whether topic {topic} can be filtered", refuse)
+    ask = partial(ask_brokers, runtime.client, queues, only, group)
+    runtime.attempts.insist("asking brokers whether they take the filter", ask)
+    return dict.fromkeys(queues, only)
 
 
 def _positions(

@@ -31,6 +31,8 @@ class Cut:
         self._topics_apart = topics_apart
         self._schema: Schema | None = None
         self._blocked: set[str] = set()
+        self._newest: dict[str, Part] = {}
+        """Of each queue the part that was offered last."""
 
     @property
     def full(self) -> bool:
@@ -40,6 +42,12 @@ class Cut:
 
     def offer(self, part: Part) -> None:
         """Takes a part or leaves it; parts are offered in the order in which they came."""
+        before = self._newest.get(part.queue)
+        if part.is_nothing and before is not None and before.error is None:
+            # Invariant 7: while nothing is written, a queue of which a filter leaves out all is passed for hours.
+            before.until, before.stored_ms = part.until, part.stored_ms
+            return
+        self._newest[part.queue] = part
         if self.full or not self._fits(part):
             self._blocked.add(part.queue)
             self.left.append(part)

@@ -300,7 +300,8 @@ def _some(column: Sequence[T], places: Sequence[int]) -> Sequence[T]:
 
 def _stored_before(batch: DecodedBatch, until: int) -> int:
     index = bisect_left(batch.offsets, until) - 1
-    return batch.store_timestamps_ms[index] if index >= 0 else 0
+    # Of one that a filter has left out it is not known.
+    return batch.store_timestamps_ms[index] if index >= 0 and batch.offsets[index] == until - 1 else 0
 
 
 def damaged(batch: DecodedBatch, offset: int, body: bytes) -> Failure:

@@ -81,6 +81,17 @@ class Part:
     last_ms: int | None = None
     traced: Sequence[Any] = ()
 
+    @classmethod
+    def of_nothing(cls, queue: str, topic: str, start: int, until: int, stored_ms: int, arrived: float) -> "Part":
+        """A range of which nothing is read: the position passes it."""
+        nothing = SinkBatch(queue, topic, [], [])
+        return cls(queue, start, until, {}, nothing, 0, 0, arrived=arrived, stored_ms=stored_ms, topic=topic)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it only moves the position."""
+        return not (self.read or self.marks or self.bad or self.error)
+
     @property
     def held_bytes(self) -> int:
         """About how much memory it takes."""

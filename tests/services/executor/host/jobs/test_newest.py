@@ -276,3 +276,38 @@ def test_a_topic_that_is_not_there_is_told_with_the_one_of_nearly_the_same_name(
     # One that is empty is there.
     filled(client, "newest-paymentz-1")
     assert told("newest-paymentz-1") == []
+
+
+def test_what_a_filter_leaves_out_says_nothing_of_the_converter(rocketmq: RocketMQ, client: Client, tmp_path: Path) -> None:
+    client.create_topic("newest-tagged", queues=1)
+    (queue,) = client.queues("newest-tagged")
+    client.send(queue, Message(b'{"year":1900}', tags="book"))
+    client.send(queue, Message(PACKED, tags="note"))
+    client.barrier(queue.broker)
+    told = {"value_converter": "json", "value_converter_schemas_enable": "false", "columns": "year:int64"}
+    assert [each.fix for each in of_rows(checked(rocketmq.name_server, "newest-tagged", tmp_path, **told))] != []
+    for filters in ({"consume_tags": "book"}, {"consume_sql": "TAGS = 'book'"}):
+        found = checked(rocketmq.name_server, "newest-tagged", tmp_path, **told, **filters)
+        assert (found.problems, of_rows(found)) == ([], [])
+
+
+def test_a_filter_that_brokers_refuse_or_that_a_batch_topic_cannot_have_is_refused(
+    rocketmq: RocketMQ, client: Client, tmp_path: Path
+) -> None:
+    client.create_topic("newest-units", topic_type="batch", queues=1)
+    client.create_topic("newest-plain", queues=1)
+
+    def told(topic: str, **filters: str) -> tuple[str, str]:
+        (problem,) = checked(rocketmq.name_server, topic, tmp_path, **filters).problems
+        return problem.key, problem.reason
+
+    for key, filters in (("consume.tags", {"consume_tags": "book"}), ("consume.sql", {"consume_sql": "n = 1"})):
+        named, reason = told("newest-plain,newest-units", **filters)
+        assert named == key
+        assert reason == (
+            "cannot be: topic newest-units is a batch topic, of whose units of several messages brokers filter none: leave "
+            f"{key} out and drop records by a transform with a predicate, or read a normal topic"
+        )
+    key, reason = told("newest-plain", consume_sql="n BETWEEN 5 AND 3")
+    assert key == "consume.sql"
+    assert "Illegal values of between" in reason

@@ -310,3 +310,18 @@ def test_no_schema_is_registered_for_a_preview_of_a_sink(rocketmq: RocketMQ, tmp
     answer = preview(PreviewConnector("out", sink, 10, 10.0, Endpoints(rocketmq.name_server, ""), source))
     assert answer.records == []
     assert "converter avro would register the schemas of its messages" in answer.trouble
+
+
+def test_of_a_sink_with_a_filter_the_messages_that_brokers_leave_to_it_are_shown(
+    rocketmq: RocketMQ, client: Client, tmp_path: Path
+) -> None:
+    client.create_topic("preview-tagged", queues=1)
+    (queue,) = client.queues("preview-tagged")
+    client.send_batch(queue, [Message(b"%d" % n, tags="new" if n == 1 else "old") for n in range(100)])
+    client.barrier(queue.broker)
+    sink = {"connector.class": "file_lines", "filename": str(tmp_path / "out"), "topics": "preview-tagged", "consume.tags": "new"}
+    (record,) = shown(rocketmq, sink, records=5).records
+    assert record.position.endswith(": 1")
+    client.create_topic("preview-units", topic_type="batch", queues=1)
+    answer = shown(rocketmq, {**sink, "topics": "preview-units"})
+    assert "is a batch topic" in answer.trouble

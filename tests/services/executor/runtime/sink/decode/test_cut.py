@@ -16,7 +16,7 @@ def part(number: int, queue: str, schema: Schema | None, rows: int, *, bad: bool
     """The queues a and b are of one topic, c of another."""
     records = SinkBatch(queue, "t", ["x"] * rows, [number] * rows, schema=schema, size=rows)
     error = ValueError() if bad else None
-    return Part(queue, number, number + 1, {}, records, rows, 0, error=error, topic="other" if queue == "c" else "t")
+    return Part(queue, number, number + 1, {}, records, max(rows, 1), 0, error=error, topic="other" if queue == "c" else "t")
 
 
 @st.composite
@@ -96,3 +96,20 @@ def test_what_is_left_out_of_a_batch_with_room_could_not_go_with_it(parts: list[
 def test_two_tables_in_topics_of_their_own_that_come_in_turns_are_two_batches_and_not_one_for_each_part() -> None:
     parts = [part(number, f"q{number % 2}", (STRING, BYTES)[number % 2], 1) for number in range(200)]
     assert [len(cut.taken) for cut in cuts(parts, 1_000)] == [100, 100]
+
+
+def test_what_is_only_passed_goes_with_the_part_before_it_however_often() -> None:
+    cut = Cut(2, 1 << 30)
+    cut.offer(part(0, "a", STRING, 1))
+    cut.offer(part(0, "b", STRING, 1))
+    # It is full: what comes is for the next batch.
+    cut.offer(part(1, "b", STRING, 1))
+    for number in range(1, 1_000):
+        cut.offer(Part.of_nothing("a", "t", number, number + 1, 5_000 + number, 1.0))
+        cut.offer(Part.of_nothing("b", "t", number + 1, number + 2, 0, 1.0))
+    assert [(each.queue, each.start, each.until, each.stored_ms) for each in cut.taken] == [("a", 0, 1_000, 5_999), ("b", 0, 1, 0)]
+    assert [(each.queue, each.start, each.until) for each in cut.left] == [("b", 1, 1_001)]
+    # Nothing is passed behind what ends the task.
+    cut.offer(part(1_001, "b", STRING, 1, bad=True))
+    cut.offer(Part.of_nothing("b", "t", 1_002, 1_009, 0, 1.0))
+    assert cut.left[1].until == 1_002

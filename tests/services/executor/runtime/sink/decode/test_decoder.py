@@ -244,3 +244,12 @@ def test_doubles_and_bad_records_have_no_time() -> None:
     assert [(part.first_ms, part.last_ms) for part in parts] == [(3, 3)]
     parts = decode(batch, [1], value=_first_byte())
     assert [(part.first_ms, part.last_ms) for part in parts] == [(None, None)]
+
+
+def test_when_the_message_before_a_part_was_stored_is_not_known_where_a_filter_left_it_out() -> None:
+    """That of the last one that was read is another message's, and the queue would look like one that was made anew."""
+    batch = pulled([b"a", b"b1", b"b2"])
+    batch.offsets[1:] = [105, 109]
+    text, binary = decode(batch, value=_first_byte())
+    assert (text.until, text.stored_ms) == (105, 0)
+    assert (binary.until, binary.stored_ms) == (110, 1_000)
