@@ -19,22 +19,27 @@ class Ends:
         """By queue the end, and what its stream knew then."""
         self._next = float("-inf")
 
-    def look(self, streams: Mapping[MessageQueue, int], now: float) -> None:
+    def look(self, streams: Mapping[MessageQueue, int], now: float) -> Mapping[MessageQueue, int]:
         """Asks, if it is time to. What is not answered stays as it was.
 
         Args:
             streams: By queue what its stream knows of the end; 0: nothing.
             now: Monotonic time.
+
+        Returns: the ends that were told just now.
         """
+        told: dict[MessageQueue, int] = {}
         if now < self._next:
-            return
+            return told
         self._next = now + _SECONDS
         for queue, known in streams.items():
             try:
-                self._asked[queue] = self._client.max_offset(queue), known
+                told[queue] = self._client.max_offset(queue)
             except RocketMQError:
                 # Whoever reads the queue says what is wrong.
-                return
+                break
+            self._asked[queue] = told[queue], known
+        return told
 
     def of(self, queue: MessageQueue, known: int) -> int | None:
         """Returns where a queue ends, as it was told last; None: not known.

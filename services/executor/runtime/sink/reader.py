@@ -40,7 +40,7 @@ _UNANSWERED_SECONDS = 60.0
 _PASS_SECONDS = 2.0
 """So often a position passes what a filter leaves out, where nothing else moves it."""
 _LEAST_STREAM_BYTES = 32 << 10
-"""Of one queue: enough for a pull of the 32 messages that a broker gives at once, of 1 KiB each."""
+"""Of one queue: a pull of the 32 messages that a broker gives at once, of 1 KiB each."""
 
 
 @dataclass(slots=True, eq=False)
@@ -203,7 +203,9 @@ class SinkReader:
 
     def _look_at_ends(self) -> None:
         """Nothing that is pulled tells of them now, and others go on writing."""
-        self._ends.look({queue: reading.stream.known_end for queue, reading in self._reading.items()}, time.monotonic())
+        known = {queue: reading.stream.known_end for queue, reading in self._reading.items()}
+        for queue, end in self._ends.look(known, time.monotonic()).items():
+            self._reading[queue].end = max(self._reading[queue].end, end)  # the broker may lose it before anything is read
 
     def _next_try(self) -> float:
         waits = [reading.not_before for reading in self._reading.values() if reading.trouble]
@@ -349,9 +351,8 @@ class SinkReader:
 
     def _look_for_breaks(self, reading: _Reading) -> None:
         """A stream that has answers left gives them out and begins anew on another connection, without a word of the break."""
-        if reading.stream.connections != reading.connections:
-            reading.unsure = reading.unsure or reading.connections > 0
-            reading.connections = reading.stream.connections
+        reading.unsure = reading.unsure or 0 < reading.connections != reading.stream.connections
+        reading.connections = reading.stream.connections
 
     def _after_quiet(self, reading: _Reading) -> None:
         """A topic that was deleted and made anew answers a pull that waited all the while, as if nothing had happened."""

@@ -34,6 +34,14 @@ def test_before_anybody_was_told_nothing_is_known_and_an_empty_queue_ends_at_0()
     assert (ends.of(A, 0), ends.of(B, 0)) == (10, 0)
 
 
+def test_a_look_gives_what_it_was_told_and_nothing_before_it_is_time_or_where_nobody_answers() -> None:
+    ends, broker = made()
+    assert ends.look({A: 0, B: 0}, 0.0) == {A: 10, B: 0}
+    assert ends.look({A: 0, B: 0}, 0.0) == {}
+    broker.is_away = True
+    assert ends.look({A: 0, B: 0}, 1_000.0) == {}
+
+
 def test_what_the_stream_was_told_since_counts_also_when_it_is_lower() -> None:
     ends, _ = made()
     ends.look({A: 5}, 0.0)
