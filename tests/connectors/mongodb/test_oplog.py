@@ -61,7 +61,7 @@ class TestLog(SourceSuite):
     @pytest.fixture
     def case(self, replica_set: FerretDb) -> SourceCase:
         database = replica_set.new_database()
-        replica_set.oplog.delete_many({})
+        replica_set.begin_oplog()
         database["t"].insert_many(ROWS)
         for row in ROWS[5:9]:
             database["t"].delete_one({"_id": row["_id"]})

@@ -51,10 +51,16 @@ class FerretDb(Server):
         try:
             with self._client, super().running():
                 if self._oplog:
-                    self._client.get_database("local").create_collection("oplog.rs", capped=True, size=64 << 20)
+                    self.begin_oplog()
                 yield self
         finally:
             shutil.rmtree(self._data, ignore_errors=True)
+
+    def begin_oplog(self) -> None:
+        """The oplog begins anew, without an entry."""
+        local = self._client.get_database("local")
+        local.drop_collection("oplog.rs")
+        local.create_collection("oplog.rs", capped=True, size=64 << 20)
 
     @property
     def oplog(self) -> Any:
