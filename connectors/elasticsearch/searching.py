@@ -4,6 +4,7 @@ https://www.elastic.co/docs/reference/elasticsearch/rest-apis/paginate-search-re
 """
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import msgspec
 
 from connectors.elasticsearch.client import NoSearch
 from connectors.elasticsearch.rows import Documents, schema_of
-from rocketconnect_sdk.cursors import Connection, Mark, Page, PageTooLarge, Session, SessionLost, Stream, StreamGone
+from rocketconnect_sdk.cursors import AHEAD_SECONDS, Connection, Mark, Page, PageTooLarge, Session, SessionLost, Stream, StreamGone
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 from rocketconnect_sdk.http import Answer, HttpClient
 from rocketconnect_sdk.resume import JSON
@@ -137,6 +138,14 @@ class SearchPages(Connection):
         least = mark - int((_OVERLAP_SECONDS if overlap is None else overlap) * (1_000 if kind == "date" else 1_000_000_000))
         # The query of nanoseconds is one of milliseconds.
         return least if kind == "date" else least // _NANOS_IN_MS * _NANOS_IN_MS
+
+    def latest(self, stream: str) -> Mark | None:
+        """See Connection."""
+        kind = self.kind(stream)
+        if kind not in _TIMES:
+            return None
+        milliseconds = int((time.time() + AHEAD_SECONDS) * 1_000)
+        return milliseconds if kind == "date" else milliseconds * _NANOS_IN_MS
 
     @property
     def lifetime(self) -> str:

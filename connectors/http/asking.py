@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import httpx
 
-from connectors.http.marks import NoMark, earlier, mark_of, time_of, written
+from connectors.http.marks import NoMark, earlier, latest, mark_of, time_of, written
 from connectors.http.paging import ElsewhereError, Paging, split_url
 from connectors.http.paths import Missing, Path
 from rocketconnect_sdk.converters import converter
@@ -85,6 +85,11 @@ class Service(Connection):
         """See Connection."""
         del stream
         return earlier(mark, self.asking.form, self.asking.overlap)
+
+    def latest(self, stream: str) -> Mark | None:
+        """See Connection."""
+        del stream
+        return latest(self.asking.form)
 
     def close(self) -> None:
         """See Connection."""

@@ -1,10 +1,11 @@
-"""The field by which new items are known: how it is read, compared, and asked for. Pure."""
+"""The field by which new items are known: how it is read, compared, and asked for. Pure, but for the clock."""
 
+import time
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from rocketconnect_sdk.cursors import Mark
+from rocketconnect_sdk.cursors import AHEAD_SECONDS, Mark
 
 FORMS = ("iso", "seconds", "milliseconds", "number", "text")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,6 +46,13 @@ def earlier(mark: Mark, form: str, seconds: float) -> Mark:
         return mark
     less = float(seconds * _IN_SECOND[form])
     return mark - (int(less) if isinstance(mark, int) and less.is_integer() else less)
+
+
+def latest(form: str) -> Mark | None:
+    """The newest mark that an item can have now; None: any."""
+    if form not in ("iso", "seconds", "milliseconds"):
+        return None
+    return int((time.time() + AHEAD_SECONDS) * _IN_SECOND[form])
 
 
 def written(mark: Mark, form: str) -> str:

@@ -16,7 +16,17 @@ from typing import ClassVar
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.cursors.options import DISCOVER_INTERVAL, POLL_INTERVAL
-from rocketconnect_sdk.cursors.pages import Connection, Mark, Page, PageTooLarge, Session, SessionLost, Stream, StreamGone
+from rocketconnect_sdk.cursors.pages import (
+    AHEAD_SECONDS,
+    Connection,
+    Mark,
+    Page,
+    PageTooLarge,
+    Session,
+    SessionLost,
+    Stream,
+    StreamGone,
+)
 from rocketconnect_sdk.cursors.task import CursorTask
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, Option
@@ -25,6 +35,7 @@ from rocketconnect_sdk.record import Position
 from rocketconnect_sdk.source import Edge, Plan, Source, never
 
 __all__ = [
+    "AHEAD_SECONDS",
     "DISCOVER_INTERVAL",
     "POLL_INTERVAL",
     "Connection",

@@ -9,6 +9,8 @@ from typing import ClassVar, TypeAlias
 from rocketconnect_sdk.resume import JSON
 from rocketconnect_sdk.schema import Schema
 
+AHEAD_SECONDS = 600.0
+"""So far a clock may be ahead of another one."""
 Mark: TypeAlias = int | float | str
 """By what rows that are new are known: a number that grows, a time as a number, a text. Those of a stream compare."""
 
@@ -136,6 +138,14 @@ class Connection(ABC):
         """The least mark with which rows may still come late, where this one is the newest: by default itself."""
         del stream
         return mark
+
+    def latest(self, stream: str) -> Mark | None:
+        """The newest mark that a row can have now, where marks are times (AHEAD_SECONDS from now); None: any.
+
+        A row with a newer one is given, and says nothing of where rows are new: one wrong clock would hide all that come later.
+        """
+        del stream
+        return None
 
     @abstractmethod
     def close(self) -> None:

@@ -40,7 +40,7 @@ class Reader:
         resume: Mapping[str, JSON] = {} if at is None else at.resume
         *rank, self._given = _BEGIN if at is None else at.offset
         self._rank = tuple(rank)
-        self._window = Window(resume, self._earlier)
+        self._window = Window(resume, self._earlier, self._latest)
         self._cursor = resume.get("cursor")
         self._begun_at = resume.get("begun_at")
         self._token = resume.get("token")
@@ -52,11 +52,14 @@ class Reader:
         self._session: Session | None = None
         self._ended: deque[tuple[Offset, Session]] = deque()
         self._touched = 0.0
-        self._is_told = False
+        self._is_told = self._is_ahead_told = False
         self._is_unproven = False
 
     def _earlier(self, mark: Mark) -> Mark:
         return self._connection.earlier(self.stream.name, mark)
+
+    def _latest(self) -> Mark | None:
+        return self._connection.latest(self.stream.name)
 
     def stop(self) -> None:
         """Its connection has ended. What sessions hold at the other side ends by itself, where nobody enters them."""
@@ -183,6 +186,14 @@ class Reader:
         if page.marks is None or names is None:
             return range(len(page.rows))
         places = self._window.new(page.marks, names, ordered=self._connection.ordered)
+        if self._window.ahead is not None and not self._is_ahead_told:
+            self._is_ahead_told = True
+            self._context.log.warning(
+                "%s: a row has %r as the time by which new ones are known, which is ahead of the clock of this machine. It is "
+                "read, and the others are read on from where they are. Look at both clocks",
+                self.stream.name,
+                self._window.ahead,
+            )
         if self._window.has_forgotten and not self._is_told:
             self._is_told = True
             self._context.log.warning(

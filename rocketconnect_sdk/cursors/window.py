@@ -24,10 +24,14 @@ class Window:
     Args:
         resume: What `written` has stored; empty: nothing was given.
         earlier: The least mark of rows that may come late, where a mark is the newest.
+        latest: The newest mark that a row can have now; None: any.
     """
 
-    def __init__(self, resume: Mapping[str, JSON], earlier: Callable[[Mark], Mark]) -> None:
+    def __init__(
+        self, resume: Mapping[str, JSON], earlier: Callable[[Mark], Mark], latest: Callable[[], Mark | None] = lambda: None
+    ) -> None:
         self._earlier = earlier
+        self._latest = latest
         self.mark: Any = _mark(resume.get("mark"))
         """The newest."""
         self.since: Any = _mark(resume.get("since"))
@@ -35,6 +39,8 @@ class Window:
         self._floor: Any = _mark(resume.get("floor"))
         """Rows up to this mark may be forgotten, where it is there."""
         self._known_floor: Any = None
+        self.ahead: Any = None
+        """A mark that is newer than any can be; None: none was seen."""
         self.is_whole = self._floor is None and not resume.get("cut", False)
         """It decides about the rest of the round as the one did that was stored."""
         rows = resume.get("rows")
@@ -73,12 +79,14 @@ class Window:
             PermanentError: so many have the newest mark that those that come can't be told from those that were given.
         """
         places: list[int] = []
-        floor = self._known_floor
+        floor, latest = self._known_floor, self._latest()
         for place, (mark, name) in enumerate(zip(marks, ids, strict=True)):
             number = _number(mark, name)
             if number in self._rows or (floor is not None and mark is not None and mark <= floor):
                 continue
-            if mark is not None and (self.mark is None or mark > self.mark):
+            if mark is not None and latest is not None and mark > latest:
+                self.ahead = mark
+            elif mark is not None and (self.mark is None or mark > self.mark):
                 self.mark = mark
             known = mark if mark is not None else self.mark
             if known is not None:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -91,6 +92,19 @@ def test_times_of_the_field_are_those_of_records(standin: StandIn) -> None:
     assert batch.timestamps_ms == [1_767_225_600_123]
     (query,) = {json.dumps(body["query"]) for body in standin.pages.asked[:1]}
     assert query == '{"bool": {"filter": [{"exists": {"field": "at"}}]}}'
+
+
+def test_a_document_of_a_clock_that_is_ahead_hides_none_that_come_later(standin: StandIn) -> None:
+    standin.pages.kinds["at"] = "date"
+    put(standin, {"at": "2026-01-01T00:00:00Z", "n": 1}, {"at": "2199-01-01T00:00:00Z", "n": 2})
+    task = started(standin.url, incrementing_field="at")
+    assert [value["n"] for value in values(polled(task))] == [1, 2]
+    put(standin, {"at": "2026-01-01T00:00:01Z", "n": 3})
+    found: list[Any] = []
+    end = time.monotonic() + 60
+    while not found and time.monotonic() < end:
+        found = values(polled(task))
+    assert [value["n"] for value in found] == [3]
 
 
 def test_queries_and_fields_choose(standin: StandIn) -> None:

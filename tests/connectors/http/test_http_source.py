@@ -3,6 +3,7 @@
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path as File
 from typing import Any
@@ -150,6 +151,30 @@ def test_items_have_keys_and_times_and_are_asked_for_by_the_newest(service: Serv
     (batch,) = polled(started(f"{service.url}/all", key_fields="id,none"), 1)
     assert batch.keys is not None
     assert batch.keys[0] == '{"id":1,"none":null}'
+
+
+def test_an_item_of_a_clock_that_is_ahead_hides_none_that_come_later(service: Service) -> None:
+    times = ["2026-01-01T00:00:00Z", "2199-01-01T00:00:00Z", "2026-01-01T00:00:01Z"]
+    items = [{"id": number, "at": at} for number, at in enumerate(times)]
+    service.items += items[:2]
+    task = started(f"{service.url}/all", mode="incrementing", incrementing_field="at")
+    assert [value["id"] for value in values(polled(task, 1))] == [0, 1]
+    service.items.append(items[2])
+    found: list[Any] = []
+    end = time.monotonic() + 60
+    while not found and time.monotonic() < end:
+        found = values(polled(task, 1))
+        threading.Event().wait(0.005)
+    assert [value["id"] for value in found] == [2]
+
+
+def test_the_newest_time_that_an_item_can_have_is_a_little_behind_now() -> None:
+    now = time.time()
+    for form, steps in (("seconds", 1), ("milliseconds", 1_000), ("iso", 1_000_000)):
+        newest = marks.latest(form)
+        assert isinstance(newest, int)
+        assert now * steps < newest < (now + 3_600) * steps
+    assert marks.latest("number") is marks.latest("text") is None
 
 
 def test_an_item_without_the_field_is_a_bad_record(service: Service) -> None:

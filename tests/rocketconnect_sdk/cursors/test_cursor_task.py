@@ -256,6 +256,31 @@ def test_rows_without_a_mark_are_remembered_with_the_newest_one() -> None:
     assert known.new([5, None, None], ["b", "c", "d"], ordered=True) == [2]
 
 
+def test_a_row_of_a_clock_that_is_ahead_hides_none_that_come_later(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(PointInTime, "latest", lambda *_: 100_000)
+    server.lists["a"] = [(5_000, "one"), (9_000_000, "ahead")]
+    task = started()
+    assert [value for batch in polled(task) for value in batch.values] == ["one", "ahead"]
+    server.lists["a"][1:1] = [(5_010, "two"), (100_000, "three")]
+    found = polled(task)
+    assert [value for batch in found for value in batch.values] == ["two", "three"]
+    assert "a: a row has 9000000 as the time" in caplog.text
+    server.lists["a"].insert(3, (100_000, "four"))
+    again = started(after(found[-1]), context=TaskContext(epoch=2))
+    assert "four" in [value for batch in polled(again) for value in batch.values]
+    assert not polled(again)
+
+
+def test_rows_of_clocks_that_are_ahead_alone_are_given_once(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PointInTime, "latest", lambda *_: 100_000)
+    server.lists["a"] = [(9_000_000, "ahead")]
+    task = started()
+    assert [value for batch in polled(task) for value in batch.values] == ["ahead"]
+    assert not [value for batch in polled(task) for value in batch.values]
+
+
 def test_a_session_that_is_not_the_same_again_counts_anew(server: Server) -> None:
     server.add(["1", "2", "3", "4"])
     first = polled(started(context=TaskContext(batch_records=2), source=ListSource()), 1)[0]
