@@ -14,10 +14,12 @@ from rocketmq_remoting import (
     EncodedBatch,
     InvalidMessage,
     InvalidRequest,
+    Message,
     MessageQueue,
     PendingSend,
     RocketMQError,
     TopicNotFound,
+    decode_properties,
     encode_batch,
     encode_properties,
     queue_alike,
@@ -25,6 +27,8 @@ from rocketmq_remoting import (
 
 _MOST = 1_000
 """So many messages go into one request."""
+_ALONE = "%RETRY%"
+"""Begins the names of topics whose brokers take each message in a request of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +133,9 @@ class RocketmqConnection(Connection):
         pending: list[tuple[MessageQueue, int, PendingSend]] = []
         fault: RocketMQError | None = None
         for queue, left in waiting.items():
+            if queue.topic.startswith(_ALONE):
+                self._send_alone(queue, left, refused)
+                continue
             count, batch = self._batch(left)
             try:
                 pending.append((queue, count, self._client.send_batch_async(queue, batch, self._seconds)))
@@ -152,6 +159,17 @@ class RocketmqConnection(Connection):
             del waiting[queue]
         if fault is not None:
             raise fault_of(fault, self._place) from fault
+
+    def _send_alone(self, queue: MessageQueue, left: deque[_Prepared], refused: dict[int, str]) -> None:
+        while left:
+            message = Message(left[0].body, properties=decode_properties(left[0].properties))
+            try:
+                self._client.send(queue, message, self._seconds)
+            except InvalidMessage as error:
+                refused[left[0].index] = str(error)
+            except RocketMQError as error:
+                raise fault_of(error, self._place) from error
+            left.popleft()
 
     def _refusal(self, queue: MessageQueue, prepared: _Prepared) -> str | None:
         """Sends a message alone; why it is refused, None: it is not."""

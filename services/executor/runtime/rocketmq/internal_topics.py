@@ -19,6 +19,8 @@ _NAMES = frozenset(
 )
 _BEGINNINGS = ("rmq_sys_", "%retry%", "%dlq%", "%sys%", REPLAY_TOPIC.casefold())
 _REPLY = "_REPLY_TOPIC"
+OF_GROUPS = ("%DLQ%", "%RETRY%")
+"""Begin the names of what RocketMQ keeps for a consumer group: messages that it has given up, and those that it gets once more."""
 
 
 def is_internal(topic: str, machines: Collection[str] = ()) -> bool:

@@ -10,13 +10,14 @@ from rocketconnect_sdk.options import Config
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import InvalidRequest, NoPermission
 from rocketmq_remoting.model import MessageQueue
+from services.executor.runtime.rocketmq.internal_topics import OF_GROUPS
 from services.executor.runtime.task_runtime import TaskRuntime
 
 ROCKETMQ_PREFIX = "%DLQ%"
 """Begins the names of the dead-letter topics that RocketMQ makes itself, one for each consumer group."""
 
 _ROCKETMQ_QUEUES = 1
-"""So many queues a broker gives them (DLQ_NUMS_PER_GROUP), and sends to the first only."""
+"""So many queues a broker gives what it keeps for a group (DLQ_NUMS_PER_GROUP, retryQueueNums), and sends to the first only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,9 @@ class TopicMaker:
         if not self.auto_create and not plain:
             msg = f"topic {topic} does not exist: create it, or let it be created with topic.auto.create=true"
             raise PermanentError(msg)
+        if topic.startswith(OF_GROUPS):
+            # As RocketMQ itself does it with the first message that a group gives back.
+            queues, read_queues, plain = _ROCKETMQ_QUEUES, _ROCKETMQ_QUEUES, True
         try:
             topic_type = "normal" if plain else self.topic_type
             brokers = None if broker is None else [broker]

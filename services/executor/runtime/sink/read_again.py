@@ -11,6 +11,7 @@ from rocketmq_remoting.errors import QueueGap
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.runtime.rocketmq.queue_names import text
+from services.executor.runtime.sink.decode.origins import own
 from services.executor.runtime.sink.duplicates import select
 
 _PULL_SECONDS = 5.0
@@ -56,7 +57,7 @@ def marks_before(client: Client, queue: MessageQueue, position: QueuePosition, u
     try:
         with closing(_range(client, queue, position.until, until)) as batches:
             for batch in batches:
-                moved.update(select(batch.raw_properties, {**position.marks, **moved}).moved)
+                moved.update(select(own(batch).raw_properties, {**position.marks, **moved}).moved)
     except QueueGap:
         return None
     return moved
