@@ -67,25 +67,25 @@ def test_the_numbers_are_what_was_sent_and_consumed(rocketmq: RocketMQ, collecto
         client.commit_offset(group, first, 4)
         client.commit_offset(group, second, 1)
         sent = time.time()
-        wait_until(lambda: samples(collector, "rocketmq_producer_offset", topic=topic) == [11], 180)
-        wait_until(lambda: samples(collector, "rocketmq_consumer_offset", topic=topic, group=group) == [5], 180)
-        wait_until(lambda: samples(collector, "rocketmq_group_diff", topic=topic, group=group) == [6], 180)
+        wait_until(lambda: samples(collector, "rocketmq_producer_offset", topic=topic) == [11], 400)
+        wait_until(lambda: samples(collector, "rocketmq_consumer_offset", topic=topic, group=group) == [5], 400)
+        wait_until(lambda: samples(collector, "rocketmq_group_diff", topic=topic, group=group) == [6], 400)
         waited: list[float] = []
 
         def known() -> bool:
             waited[:] = samples(collector, "rocketmq_group_get_latency_by_storetime", topic=topic, group=group)
             return bool(waited)
 
-        wait_until(known, 180)
+        wait_until(known, 400)
         assert 0 < waited[0] <= (time.time() - began) * 1000
         client.commit_offset(group, first, 10)
-        wait_until(lambda: samples(collector, "rocketmq_group_diff", topic=topic, group=group) == [0], 180)
-        wait_until(lambda: samples(collector, "rocketmq_group_get_latency_by_storetime", topic=topic, group=group) == [0], 180)
-        wait_until(lambda: samples(collector, "rocketmq_producer_count", group=client.group) >= [1], 180)
+        wait_until(lambda: samples(collector, "rocketmq_group_diff", topic=topic, group=group) == [0], 400)
+        wait_until(lambda: samples(collector, "rocketmq_group_get_latency_by_storetime", topic=topic, group=group) == [0], 400)
+        wait_until(lambda: samples(collector, "rocketmq_producer_count", group=client.group) >= [1], 400)
         client.delete_topic(topic)
-    wait_until(lambda: samples(collector, "rocketconnect_rocketmq_up", address=rocketmq.broker) == [1], 180)
-    wait_until(lambda: samples(collector, "rocketmq_brokeruntime_putmessage_times_total") >= [11], 180)
-    wait_until(lambda: [0.0] < samples(collector, "rocketmq_brokeruntime_commitlog_disk_ratio") < [1.0], 180)
+    wait_until(lambda: samples(collector, "rocketconnect_rocketmq_up", address=rocketmq.broker) == [1], 400)
+    wait_until(lambda: samples(collector, "rocketmq_brokeruntime_putmessage_times_total") >= [11], 400)
+    wait_until(lambda: [0.0] < samples(collector, "rocketmq_brokeruntime_commitlog_disk_ratio") < [1.0], 400)
     assert rounds(collector) > sent
 
 
@@ -106,9 +106,9 @@ def test_all_metrics_of_rocketmq_exporter_have_data_of_a_running_broker(rocketmq
             return {name for name in THEIRS.keys() - there if not name.endswith("_tps600")} - OF_CLIENTS_OF_JAVA - AT_TIMES
 
         # A broker tells how long messages took to put when its first minute is over, and rates of ten minutes after those.
-        wait_until(lambda: missing() == names.MISSING.keys() & THEIRS.keys(), 180)
+        wait_until(lambda: missing() == names.MISSING.keys() & THEIRS.keys(), 400)
         # Counted once in ten seconds, over the last minute.
-        wait_until(lambda: bool(missing()) and samples(collector, "rocketmq_producer_tps", topic=topic) > [0.0], 180)
+        wait_until(lambda: bool(missing()) and samples(collector, "rocketmq_producer_tps", topic=topic) > [0.0], 400)
         assert samples(collector, "rocketmq_consumer_tps", topic=topic, group=group) > [0.0]
         client.delete_topic(topic)
 
@@ -130,12 +130,12 @@ def test_a_consumer_in_java_tells_of_itself_and_what_it_sends_back_is_told(
                 return {name for name in OF_CLIENTS_OF_JAVA if not any(samples(collector, name, **of_client))}
 
             # Of what failed an hour, and of all else a minute, begins with the next sample: each ten seconds, each ten minutes.
-            wait_until(lambda: missing() <= {"rocketmq_client_consume_fail_msg_count", "rocketmq_client_consume_rt"}, 180)
-            wait_until(lambda: samples(collector, "rocketmq_send_back_nums", topic=topic, group=group) > [0.0], 180)
-            wait_until(lambda: samples(collector, "rocketmq_group_count", group=group) == [1], 180)
+            wait_until(lambda: missing() <= {"rocketmq_client_consume_fail_msg_count", "rocketmq_client_consume_rt"}, 400)
+            wait_until(lambda: samples(collector, "rocketmq_send_back_nums", topic=topic, group=group) > [0.0], 400)
+            wait_until(lambda: samples(collector, "rocketmq_group_count", group=group) == [1], 400)
             # They come there later, as each time is a longer while after the one before.
             for name in ("rocketmq_topic_retry_offset", "rocketmq_group_retrydiff"):
-                wait_until(lambda name=name: samples(collector, name, topic=f"%RETRY%{group}") != [], 180)  # type: ignore[misc]
+                wait_until(lambda name=name: samples(collector, name, topic=f"%RETRY%{group}") != [], 400)  # type: ignore[misc]
         client.delete_topic(topic)
 
 
@@ -164,7 +164,7 @@ def test_brokers_that_ask_who_calls_answer_a_super_user_and_a_stranger_makes_the
                 up = samples(made, "rocketconnect_rocketmq_up", address=acl_rocketmq.broker)
                 return up, bool(samples(made, "rocketmq_producer_offset"))
 
-            wait_until(lambda told=told, expected=([answers], bool(answers)): told() == expected, 180)  # type: ignore[misc]
+            wait_until(lambda told=told, expected=([answers], bool(answers)): told() == expected, 400)  # type: ignore[misc]
         finally:
             made.close()
 
@@ -176,10 +176,10 @@ def test_a_broker_that_dies_is_a_0_and_what_it_said_is_told_no_longer(rocketmq_f
     broker = server.broker
     made = watch(settings(server.name_server, rocketmq_interval_seconds=1.0))
     try:
-        wait_until(lambda: samples(made, "rocketconnect_rocketmq_up", address=broker) == [1], 180)
+        wait_until(lambda: samples(made, "rocketconnect_rocketmq_up", address=broker) == [1], 400)
         server.kill()
-        wait_until(lambda: samples(made, "rocketconnect_rocketmq_up", address=broker) == [0], 180)
-        wait_until(lambda: samples(made, "rocketconnect_rocketmq_name_server_up") == [0], 180)
+        wait_until(lambda: samples(made, "rocketconnect_rocketmq_up", address=broker) == [0], 400)
+        wait_until(lambda: samples(made, "rocketconnect_rocketmq_name_server_up") == [0], 400)
         assert samples(made, "rocketmq_producer_offset") == []
     finally:
         made.close()
@@ -188,7 +188,7 @@ def test_a_broker_that_dies_is_a_0_and_what_it_said_is_told_no_longer(rocketmq_f
 def test_where_no_name_server_answers_a_scrape_says_so_and_waits_for_nothing(unused_tcp_port: int) -> None:
     made = watch(settings(f"127.0.0.1:{unused_tcp_port}"))
     try:
-        wait_until(lambda: rounds(made) > 0, 180)
+        wait_until(lambda: rounds(made) > 0, 400)
         assert samples(made, "rocketconnect_rocketmq_name_server_up") == [0]
         assert samples(made, "rocketconnect_rocketmq_up") == []
     finally:
