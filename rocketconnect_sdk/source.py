@@ -267,6 +267,14 @@ class SourceTask(ABC):
         return True
 
     @property
+    def gives_soon(self) -> bool:
+        """Whether a poll that gave no record waits only for what this task itself is having stored.
+
+        The task then stays RUNNING, and is polled again at once. Asked after each poll, so it must be cheap.
+        """
+        return False
+
+    @property
     def finished(self) -> bool:
         """True when there will never be more; the task then stays IDLE without being polled."""
         return False

@@ -62,6 +62,12 @@ def head_of(data: bytes, lines: int, *, whole: bool) -> int | None:
     return crc32(data[:end])
 
 
+def parts_of(partition: str) -> tuple[str, str]:
+    """The Identity and the generation in the name of a partition, as texts."""
+    identity, _, generation = partition.rpartition("#")[2].rpartition("-")
+    return identity, generation
+
+
 def share_of(device: int, inode: int, shares: int) -> int:
     """Which task reads a file. By what it is, not by its name, so that a file that is renamed stays with its task.
 
@@ -85,7 +91,7 @@ class Places:
         self._left: dict[str, int] = {}
         """The last generation of files that is read in copies by now."""
         for partition, offset in positions.items():
-            identity, _, generation = partition.rpartition("#")[2].rpartition("-")
+            identity, generation = parts_of(partition)
             if identity and generation.isdecimal():
                 place = FileCoordinate(partition, int(generation), offset)
                 if partition in copied:
@@ -150,7 +156,7 @@ class Places:
         known = self._newest.get(before)
         if known is not None and known.partition == place.partition:
             del self._newest[before]
-        self._leave(place.partition.rpartition("#")[2].rpartition("-")[0], place)
+        self._leave(parts_of(place.partition)[0], place)
         self._newest[str(identity)] = place
 
 

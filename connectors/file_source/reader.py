@@ -77,6 +77,8 @@ class Reader:
         """The file that it goes on with, when that was found out."""
         self.waits = False
         """Whether it is a copy can't be told yet, or which file it is is not stored yet."""
+        self.gives_soon = False
+        """Its records come as soon as it is stored which file it is."""
         self._places = places
         self._formers = formers
         self._dealing = dealing
@@ -103,6 +105,7 @@ class Reader:
         self._noted: Offset = (0,)
         self._counted = 0, 0
         self._has_header = self._format.needs_header
+        self.gives_soon = False
 
     @property
     def stored_size(self) -> int:
@@ -154,7 +157,7 @@ class Reader:
                 return ()
         if self._place is not None:
             announced = self._announced(self._place)
-            self.waits = announced is not None
+            self.waits = self.gives_soon = announced is not None
             if announced is not None:
                 return announced
         while not self._stopping.is_set():

@@ -141,6 +141,11 @@ class FileSourceTask(SourceTask):
         """Not while files wait for others to be closed, or for what tells which files they are. See SourceTask."""
         return self._caught_up
 
+    @property
+    def gives_soon(self) -> bool:
+        """While it is stored which file a new one is. See SourceTask."""
+        return any(reader.gives_soon for reader in self._readers.values())
+
     def committed(self, positions: Mapping[str, Position]) -> None:
         """See SourceTask."""
         self._hands.commit({partition: position.offset for partition, position in positions.items()})

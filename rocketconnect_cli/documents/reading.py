@@ -92,10 +92,6 @@ def _files(paths: Sequence[Path], problems: list[Problem]) -> Iterator[Path]:
                 yield file
 
 
-def _is_named_like_one(file: Path) -> bool:
-    return file.suffix in ENDINGS and not file.name.startswith(".")
-
-
 def _documents(file: Path, problems: list[Problem]) -> Iterator[Document]:
     place = "standard input" if str(file) == "-" else str(file)
     text = _text(file, place, problems)

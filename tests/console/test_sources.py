@@ -52,15 +52,15 @@ def test_packages_are_pinned_by_digest_and_say_nothing_of_where_they_came_from()
 def test_all_of_it_is_small() -> None:
     files = read(BUILT)
     assert files, "the console is not built; run make setup, which says why when it can't"
-    assert sum(len(gzip.compress(each.plain)) for each in files.values()) < MOST_BYTES
+    assert sum(len(gzip.compress(each.plain.content)) for each in files.values()) < MOST_BYTES
 
 
 def test_what_is_built_asks_nobody_else_and_has_no_style_or_script_of_its_own_in_the_page() -> None:
     files = read(BUILT)
-    page = files["index.html"].plain.decode()
+    page = files["index.html"].plain.content.decode()
     loaded = re.findall(r'(?:src|href)="([^"]+)"', page)
     assert loaded
     assert {each.removeprefix("./console/") for each in loaded} <= set(files)
     assert not re.search(r"<style|style=|<script(?![^>]* src=)", page)
     for name, each in files.items():
-        assert not re.search(rb"url\(\s*['\"]?(?:https?:)?//|@import", each.plain), name
+        assert not re.search(rb"url\(\s*['\"]?(?:https?:)?//|@import", each.plain.content), name

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from connectors.file_source.content import Content
-from connectors.file_source.identity import HEAD_BYTES, FileCoordinate, Identity, head_of
+from connectors.file_source.identity import HEAD_BYTES, FileCoordinate, Identity, head_of, parts_of
 from connectors.file_source.rotation.fingerprint import Fingerprint, bytes_between, parsed
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.resume import JSON
@@ -42,7 +42,7 @@ class Former:
     @property
     def head(self) -> str:
         """How it began, as names of partitions have it."""
-        return _identity(self.partition).rpartition("-")[2]
+        return parts_of(self.partition)[0].rpartition("-")[2]
 
     @property
     def identity(self) -> str:
@@ -57,7 +57,7 @@ class Former:
     @property
     def place(self) -> FileCoordinate:
         """Where reading goes on."""
-        return FileCoordinate(self.partition, int(self.partition.rpartition("-")[2]), self.offset)
+        return FileCoordinate(self.partition, int(parts_of(self.partition)[1]), self.offset)
 
     def is_held_by(self, content: Content, lines: int) -> bool:
         """Whether a file holds what was read of this one. `lines`: as head_of has them. Moves in it."""
@@ -78,13 +78,9 @@ class Former:
         return SourceBatch(self.partition, [], [], end=self.offset, resume=resume)
 
 
-def _identity(partition: str) -> str:
-    return partition.rpartition("#")[2].rpartition("-")[0]
-
-
 def named_file(partition: str) -> str:
     """The file that a partition began in, as Former.file has it."""
-    return _identity(partition).rpartition("-")[0]
+    return parts_of(partition)[0].rpartition("-")[0]
 
 
 def file_of(content: Content) -> str:
@@ -107,7 +103,7 @@ class Formers:
         """Those of stored positions, old ones too."""
         found = cls()
         for partition, position in positions.items():
-            identity, _, generation = partition.rpartition("#")[2].rpartition("-")
+            identity, generation = parts_of(partition)
             fingerprint = parsed(position.resume)
             if identity.count("-") == 3 and generation.isdecimal() and (position.offset > (0,) or fingerprint is not None):
                 path, turn, copy = (position.resume.get(name) for name in ("path", "turn", "copy"))

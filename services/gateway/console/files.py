@@ -18,22 +18,31 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """What is sent of a file.
+
+    Attributes:
+        content: The bytes.
+        etag: Their name, which no others have.
+    """
+
+    content: bytes
+    etag: str
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """One of them.
 
     Attributes:
         kind: Its content type.
-        plain: Its bytes.
+        plain: As it was built.
         packed: The same in gzip.
     """
 
     kind: str
-    plain: bytes
-    packed: bytes
-
-    def etag(self, *, packed: bool) -> str:
-        """Return the name of one of its two forms, which no other content has."""
-        return f'"{hashlib.sha256(self.packed if packed else self.plain).hexdigest()[:32]}"'
+    plain: Form
+    packed: Form
 
 
 def read(folder: Path) -> Mapping[str, File]:
@@ -51,4 +60,8 @@ def read(folder: Path) -> Mapping[str, File]:
 
 def _file(path: Path) -> File:
     plain = path.read_bytes()
-    return File(_KINDS[path.suffix], plain, gzip.compress(plain, mtime=0))
+    return File(_KINDS[path.suffix], _form(plain), _form(gzip.compress(plain, mtime=0)))
+
+
+def _form(content: bytes) -> Form:
+    return Form(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')

@@ -62,14 +62,14 @@ def _loaded(files: Mapping[str, File]) -> Handler:
 
 def _answer(file: File, asked: Mapping[str, str], caching: str) -> Response:
     packed = _takes_gzip(asked.get("accept-encoding", ""))
-    etag = file.etag(packed=packed)
-    headers = {**_HEADERS, "ETag": etag, "Cache-Control": caching}
+    form = file.packed if packed else file.plain
+    headers = {**_HEADERS, "ETag": form.etag, "Cache-Control": caching}
     known = [each.strip().removeprefix("W/") for each in asked.get("if-none-match", "").split(",")]
-    if etag in known or "*" in known:
+    if form.etag in known or "*" in known:
         return Response(status_code=304, headers=headers)
     if packed:
         headers["Content-Encoding"] = "gzip"
-    return Response(file.packed if packed else file.plain, 200, headers, file.kind)
+    return Response(form.content, 200, headers, file.kind)
 
 
 def _takes_gzip(accepted: str) -> bool:

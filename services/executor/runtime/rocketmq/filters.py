@@ -7,7 +7,7 @@ from rocketconnect_sdk.filters.options import SQL, TAGS, tags_of
 from rocketconnect_sdk.options import Config
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import NoPermission
-from rocketmq_remoting.model import MessageQueue, PullStatus, SqlFilter, TagFilter
+from rocketmq_remoting.model import MessageQueue, SqlFilter, TagFilter
 
 MessageFilter = TagFilter | SqlFilter
 
@@ -61,14 +61,3 @@ def ask_brokers(client: Client, queues: Iterable[MessageQueue], only: MessageFil
         return
     for queue in {queue.broker: queue for queue in queues}.values():
         client.pull_lane(queue, max_bytes=1, suspend=0.0, message_filter=only, group=group)
-
-
-def stored_ms(client: Client, queue: MessageQueue, offset: int) -> int:
-    """When the broker stored a message, whatever a filter says of it, milliseconds since 1970; 0: it is not there any more.
-
-    Raises:
-        RetriableError: of RocketMQ: for now.
-    """
-    result = client.pull(queue, offset, max_messages=1)
-    there = result.status is PullStatus.FOUND and result.batch and result.batch.offsets[0] == offset
-    return result.batch.store_timestamps_ms[0] if there else 0

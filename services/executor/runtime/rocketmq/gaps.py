@@ -36,12 +36,21 @@ def find_gap(client: Client, queue: MessageQueue, until: int, stored_ms: int, kn
     unread = QueueGap(queue, end, known_end, end, "lost") if end < known_end else None
     if not stored_ms or not until:
         return unread
-    result = client.pull(queue, until - 1, max_messages=1)
-    there = result.status is PullStatus.FOUND and result.batch and result.batch.offsets[0] == until - 1
-    if not there or result.batch.store_timestamps_ms[0] == stored_ms:
+    if time_of(client, queue, until - 1) in (None, stored_ms):
         return unread
     first = _first_after(client, queue, stored_ms)
     return QueueGap(queue, first, until, first, "replaced")
+
+
+def time_of(client: Client, queue: MessageQueue, offset: int) -> int | None:
+    """When the broker stored a message, whatever a filter says of it, milliseconds since 1970; None: it is not there any more.
+
+    Raises:
+        RetriableError: of RocketMQ: for now.
+    """
+    result = client.pull(queue, offset, max_messages=1)
+    there = result.status is PullStatus.FOUND and result.batch and result.batch.offsets[0] == offset
+    return result.batch.store_timestamps_ms[0] if there else None
 
 
 def refusal(gap: QueueGap, connector: str) -> str:

@@ -16,7 +16,7 @@ from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.runtime.errors.attempts import Attempts
 from services.executor.runtime.rocketmq import gaps as continuity
-from services.executor.runtime.rocketmq.filters import MessageFilter, stored_ms
+from services.executor.runtime.rocketmq.filters import MessageFilter
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.decode.decoder import Decoder
@@ -392,7 +392,7 @@ class SinkReader:
         if reading.stream.is_filtered and until > reading.position and now - reading.passed_at >= _PASS_SECONDS:
             reading.passed_at = now
             self._after_quiet(reading)
-            self._pass(reading, until, stored_ms(self._client, reading.stream.queue, until - 1))
+            self._pass(reading, until, continuity.time_of(self._client, reading.stream.queue, until - 1) or 0)
 
     def _pass(self, reading: _Reading, until: int, stored: int) -> None:
         queue = reading.stream.queue

@@ -15,6 +15,9 @@ from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task_runtime import TaskRuntime
 
+_SOON_SECONDS = 0.01
+"""How soon a source that gives records soon is polled again."""
+
 
 class Reading:
     """Polls a source that is started: not faster than its configuration allows, and after a failure with growing pauses.
@@ -31,7 +34,7 @@ class Reading:
 
     Attributes:
         trouble: What keeps it from reading on; empty: nothing.
-        quiet: The last poll gave no record.
+        quiet: The last poll gave no record, and the source waits for nothing that it has stored itself.
         traces: Chooses records that are traced; None: none is, which is decided once.
     """
 
@@ -95,9 +98,10 @@ class Reading:
         if not batches and self._task.caught_up:
             self._found.caught_up()
         # Between records a position that moves costs no wait; a source that moves positions alone is as good as idle.
+        soon = self._task.gives_soon
         if not batches or self.quiet:
-            self._again_at = now + self._task.idle_seconds
-        self.quiet = True
+            self._again_at = now + (_SOON_SECONDS if soon else self._task.idle_seconds)
+        self.quiet = not soon
         return batches
 
     def measure(self) -> None:

@@ -14,6 +14,7 @@ from rocketconnect_sdk.polled import Polled
 from services.executor.contract.task import Kind, State
 from services.executor.runtime.source import loop as source_task
 from services.executor.runtime.source.loop import SourceRun
+from services.executor.runtime.task import meter
 from tests.conftest import RocketMQFactory
 from tests.services.executor.runtime.conftest import TOPIC_TYPES, PositionProcess, Running, Tasks, rows
 from tests.suspended import suspend
@@ -449,6 +450,25 @@ def test_waiting_for_a_file_is_one_error_however_often_it_is_looked_for(tasks: T
     running.reporter.wait_for_out(2)
     assert running.stop().clean
     assert (running.reporter.metrics.errors, running.reporter.metrics.retries) == (1, 1)
+
+
+def test_a_source_is_not_idle_while_it_is_stored_which_file_its_first_records_are_of(
+    tasks: Tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hands, "_STORED_SECONDS", 600.0)
+    monkeypatch.setattr(meter, "_MOVED_LATELY", 0.0)
+    polls: list[SourceRun] = []
+    with monkeypatch.context() as not_stored_yet:
+        not_stored_yet.setattr(SourceRun, "_put", lambda run, now: polls.append(run))
+        config = {"connector.class": "file_source", "filename": str(tasks.file("a", lines(5)))}
+        running = tasks.start(Kind.SOURCE, config, task_config={"share": "0/1"})
+        running.reporter.wait_for(lambda: len(polls) > 20)
+        assert State.IDLE not in [state for state, _ in running.reporter.states]
+        assert running.reporter.metrics.records_out == 0
+    running.reporter.wait_for_out(5)
+    running.reporter.wait_for_state(State.IDLE)
+    assert running.stop().clean
+    assert tasks.bodies() == lines(5)
 
 
 def test_a_finished_source_takes_two_steps_a_second_and_no_more(tasks: Tasks, monkeypatch: pytest.MonkeyPatch) -> None:
