@@ -33,6 +33,7 @@ from rocketconnect_sdk.columns.declared import DOC, INFER, columns_problem
 from rocketconnect_sdk.configuration.csv_options import READ_DELIMITER
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, Problem
+from rocketconnect_sdk.files.gone import forget_after
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions.roots import Access
@@ -68,6 +69,7 @@ class FileSource(Source):
         Option("compression", "auto: gzip where the name ends in .gz.", default="auto", choices=("auto", "none", "gzip")),
         Option("follow", "Goes on as files grow, and looks for new ones. Otherwise it ends when all is read.", Kind.BOOL, "true"),
         Option("discover.interval", "How often to look for new and rotated files.", Kind.DURATION, "500ms", minimum=0.01),
+        forget_after("168h"),
         Option(
             "last.line.timeout",
             "A last line without a newline is sent when nothing came for so long; 0s: never while its rest may still come.",

@@ -119,6 +119,12 @@ class Places:
         """Whether something of the file was read before."""
         return str(identity) in self._newest
 
+    def forget(self, identity: str, partition: str) -> None:
+        """A file is no more that was read in a partition."""
+        known = self._newest.get(identity)
+        if known is not None and known.partition == partition:
+            del self._newest[identity]
+
     def alike(self, identity: Identity) -> Mapping[int, FileCoordinate]:
         """Other files that began as this one does, and of which something was read: their places by their inodes."""
         return {

@@ -108,6 +108,11 @@ class Reader:
         self.gives_soon = False
 
     @property
+    def born(self) -> tuple[int, int]:
+        """Its inode, and when it was made, in ns."""
+        return self._content.inode, self._content.born_ns
+
+    @property
     def stored_size(self) -> int:
         """How many bytes the file has on disk."""
         return self._content.stored_size

@@ -15,6 +15,7 @@ from connectors.file_source.reader import Reader
 from connectors.file_source.records import Format
 from connectors.file_source.rotation.copies import Copies
 from connectors.file_source.rotation.dealing import BY_HEAD, Dealing, Key
+from connectors.file_source.rotation.forgetting import Forgetting
 from connectors.file_source.rotation.formers import Former, Formers
 from connectors.file_source.rotation.hands import Hands
 from connectors.file_source.rotation.told import copied, lost, replaced
@@ -72,6 +73,7 @@ class FileSourceTask(SourceTask):
         self._follow: bool = config["follow"]
         self._last_line: float = config["last.line.timeout"]
         self._every: float = config["discover.interval"]
+        self._after: float = config["positions.forget.after"]
         self._exclude = exclude
         form = make_format()
         self._rest_seconds = form.rest_seconds
@@ -108,6 +110,7 @@ class FileSourceTask(SourceTask):
         self._copies = Copies(
             self._formers, self._found, self._compression, self._dealing.lines, follow=self._follow, clock=self._clock
         )
+        self._forgetting = Forgetting(self._after, self._clock)
         found = self._look()
         self._look_for_renamed(found)
 
@@ -134,7 +137,8 @@ class FileSourceTask(SourceTask):
         self._caught_up = not opened and not self._waiting and not any(reader.waits for reader in self._readers.values())
         if not self._ever:
             self._missing()
-        return ()
+        gone = self._forgetting.next(self._formers, self._places, self._hands)
+        return () if gone is None else [gone]
 
     @property
     def caught_up(self) -> bool:
@@ -306,6 +310,8 @@ class FileSourceTask(SourceTask):
                 self._make_room()
                 self._open(path)
         self._gone = self._readers.keys() - found.keys()
+        mine, opened = filter(self._dealing.forgets, self._formers.all()), {reader.born for reader in self._readers.values()}
+        self._forgetting.look(mine, self._found, opened, Path(self._filename).parent)
         return found
 
     def _look_for_renamed(self, found: Mapping[Key, Path]) -> None:

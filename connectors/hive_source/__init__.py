@@ -101,7 +101,7 @@ class HiveSource(Source):
         """See Source."""
         from connectors.hive_source.listing import TableObjects
         from connectors.hive_source.task import HiveSourceTask, Rewrites
-        from connectors.object_store_source.gone import GoneObjects
+        from rocketconnect_sdk.files.gone import GoneObjects
 
         number, _, tasks = task["share"].partition("/")
         objects = TableObjects(_table(config), partial(_login, config))

@@ -7,11 +7,11 @@ from typing import cast
 
 from connectors.hive_source.listing import TableFile, TableObjects, dealt_by
 from connectors.hive_source.rows import ENDED, TableReader
-from connectors.object_store_source.gone import GoneObjects
 from connectors.object_store_source.listing import Found
 from connectors.object_store_source.task import ObjectSourceTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.files.gone import GoneObjects
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.wording.counts import counted
 

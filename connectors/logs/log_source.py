@@ -109,8 +109,8 @@ class LogSource(Source):
             check=zone_problem,
             fix=FIX,
         ),
-        *(_OF_FILES[name] for name in ("compression", "follow", "discover.interval", "last.line.timeout")),
-        *(_OF_FILES[name] for name in ("encoding", "encoding.errors")),
+        *(_OF_FILES[name] for name in ("compression", "follow", "discover.interval", "positions.forget.after")),
+        *(_OF_FILES[name] for name in ("last.line.timeout", "encoding", "encoding.errors")),
     )
 
     def check(self, config: Config) -> Iterable[Problem]:

@@ -10,6 +10,7 @@ from rocketconnect_sdk.columns.declared import DOC, columns_option
 from rocketconnect_sdk.configuration.csv_options import READ_DELIMITER
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.files.gone import forget_after
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.origins.origin import OBJECTS, Origin
 from rocketconnect_sdk.permissions.roots import reading
@@ -48,15 +49,7 @@ FORMS = (
     READ_DELIMITER,
 )
 """Which objects are read, and what they are."""
-FORGET_AFTER = Option(
-    "positions.forget.after",
-    "The position of what was read, and that no look has found for so long, is forgotten: else those of what is removed "
-    "stay for ever. What comes back later with the same content is read again. 0s: never.",
-    Kind.DURATION,
-    "24h",
-    minimum=0,
-)
-"""For how long the position of an object or a file that is gone is kept."""
+FORGET_AFTER = forget_after("24h")
 
 
 class ObjectStoreSource(Source):
@@ -114,10 +107,10 @@ class ObjectStoreSource(Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ObjectSourceTask":
         """See Source."""
-        from connectors.object_store_source.gone import GoneObjects
         from connectors.object_store_source.listing import is_data
         from connectors.object_store_source.places import objects_of
         from connectors.object_store_source.task import ObjectSourceTask
+        from rocketconnect_sdk.files.gone import GoneObjects
 
         number, _, tasks = task["share"].partition("/")
         place = place_of(config)

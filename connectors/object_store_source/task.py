@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from zlib import crc32
 
-from connectors.object_store_source.gone import GoneObjects
 from connectors.object_store_source.listing import Found, Gone, Objects, name_of
 from connectors.object_store_source.readers import Reader
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError
+from rocketconnect_sdk.files.gone import GoneObjects
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 

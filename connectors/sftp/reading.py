@@ -56,8 +56,8 @@ class FileSource(ObjectStoreSource):
         return self._task(config, (int(number), int(tasks)), context, rules_of(config))
 
     def _task(self, config: Config, share: tuple[int, int], context: TaskContext, rules: Rules) -> "FileTask":
-        from connectors.object_store_source.gone import GoneObjects
         from connectors.sftp.task import FileTask, WatchedFolder
+        from rocketconnect_sdk.files.gone import GoneObjects
 
         folder = WatchedFolder(self.place(config), self.files(config), config["temporary.suffixes"], rules)
         every = config["discover.interval"] if config["follow"] else None

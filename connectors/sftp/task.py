@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from uuid import uuid4
 
 from connectors.object_store_source.files import FilesFolder
-from connectors.object_store_source.gone import GoneObjects
 from connectors.object_store_source.listing import Found, is_data
 from connectors.object_store_source.task import ObjectSourceTask, Open
 from connectors.objects.files import Files, NotThere, Taken, asking
 from connectors.objects.location import Location
 from connectors.sftp.whole import After, Rules, Watch, When
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.files.gone import GoneObjects
 from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.wording.counts import counted
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from connectors.object_store_source.gone import GoneObjects
 from connectors.object_store_source.listing import Found, Objects
 from connectors.object_store_source.task import ObjectSourceTask
 from rocketconnect_kit.store import database
 from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.files.gone import GoneObjects
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import SourceBatch
 from services.config.domain import CleanupOutcome, ConnectorType, Draft, WantedState

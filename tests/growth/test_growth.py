@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.object_store_source.gone import GoneObjects
+from rocketconnect_sdk.files.gone import GoneObjects
 from services.config.forgetting.rows import ForgettingStore
 from tests.growth import soak
 

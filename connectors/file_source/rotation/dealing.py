@@ -63,6 +63,10 @@ class Dealing:
         """Whether what is left of a file that was read before is of this task."""
         return self.has(int(former.head, 16))
 
+    def forgets(self, former: Former) -> bool:
+        """Whether this task alone knows whether a file that was read before is still read."""
+        return (self.by == BY_HEAD or self.share[1] == 1) and self.is_of(former)
+
     def _has_inode(self, device: int, inode: int) -> bool:
         number, tasks = self.share
         return share_of(device if self.by == BY_DEVICE else 0, inode, tasks) == number

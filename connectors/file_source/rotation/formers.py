@@ -55,6 +55,12 @@ class Former:
         return int(self.file.split("-")[1], 16)
 
     @property
+    def files(self) -> Mapping[int, int]:
+        """The file that its partition began in, and the one that holds its content by now: by inode when it was made, in ns."""
+        found = [file.split("-") for file in {self.file, named_file(self.partition)}]
+        return {int(inode, 16): int(born, 16) for _, inode, born in found}
+
+    @property
     def place(self) -> FileCoordinate:
         """Where reading goes on."""
         return FileCoordinate(self.partition, int(parts_of(self.partition)[1]), self.offset)
@@ -145,6 +151,17 @@ class Formers:
                 self._by_place[place].discard(former.partition)
             for place in (former.path, former.file):
                 self._by_place.setdefault(place, set()).add(former.partition)
+
+    def forget(self, former: Former) -> None:
+        """It is no more."""
+        del self._all[former.partition]
+        self._by_head[former.head].discard(former.partition)
+        for place in (former.path, former.file):
+            self._by_place[place].discard(former.partition)
+
+    def all(self) -> Iterator[Former]:
+        """All, in no order."""
+        return iter(self._all.values())
 
     def next_turn(self, partition: str) -> int:
         """The turn of a partition: its own, or that behind all others."""

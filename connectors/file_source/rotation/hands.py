@@ -49,6 +49,10 @@ class Hands:
         """So much is stored."""
         self.stored.update(offsets)
 
+    def forget(self, partition: str) -> None:
+        """Its position is not stored any more."""
+        self.stored.pop(partition, None)
+
     def is_new(self, partition: str) -> bool:
         """Whether it has to be stored which file a partition is before a record of it is given."""
         return self.stores and self.follows and partition not in self.stored

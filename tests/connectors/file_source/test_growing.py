@@ -14,6 +14,7 @@ import pytest
 from connectors.file_source import FileSource, task
 from connectors.file_source.birth import born_ns
 from connectors.file_source.identity import Identity
+from connectors.file_source.rotation.dealing import BY_DEVICE
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, SystemAway
@@ -49,12 +50,13 @@ class Following:
         positions: Mapping[str, Offset] | None = None,
         share: str = "0/1",
         notes: Mapping[str, Mapping[str, JSON]] | None = None,
+        by: str = BY_DEVICE,
         **options: str,
     ) -> None:
         raw = {"filename": str(filename), **{key.replace("_", "."): value for key, value in options.items()}}
         config = parse(FileSource.options, raw)
         self.clock = Clock()
-        self.task = FileSource().open(config, {"share": share}, TaskContext())
+        self.task = FileSource().open(config, {"share": share, "by": by}, TaskContext())
         self.task._clock = self.clock
         OPEN.append(self.task)
         self.positions: dict[str, Offset] = dict(positions or {})
@@ -68,6 +70,9 @@ class Following:
         values: list[Any] = []
         for batch in polled(self.task):
             values += batch.values
+            if batch.gone:
+                assert self.positions.pop(batch.partition) == batch.end
+                continue
             self.positions[batch.partition] = batch.end or batch.offsets[-1]
             self.notes[batch.partition] = batch.resume or {}
         return values

@@ -2,7 +2,7 @@
 
 import pytest
 
-from connectors.object_store_source import gone
+from rocketconnect_sdk.files import gone
 
 HOUR = 3600.0
 

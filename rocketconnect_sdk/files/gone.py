@@ -1,8 +1,22 @@
-"""Objects that were read and are no more: when their positions are forgotten."""
+"""Objects and files that were read and are no more: when their positions are forgotten."""
 
 import time
 from collections import deque
 from collections.abc import Iterable
+
+from rocketconnect_sdk.options import Kind, Option
+
+
+def forget_after(default: str) -> Option:
+    """For how long the position of an object or a file that is gone is kept."""
+    return Option(
+        "positions.forget.after",
+        "The position of what was read, and that no look has found for so long, is forgotten: else those of what is removed "
+        "stay for ever. What comes back later with the same content is read again. 0s: never.",
+        Kind.DURATION,
+        default,
+        minimum=0,
+    )
 
 
 class GoneObjects:
