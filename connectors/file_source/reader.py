@@ -9,7 +9,7 @@ from connectors.file_source.content import Content, Plain, open_content
 from connectors.file_source.identity import HEAD_BYTES, FileCoordinate, Identity, Places, head_of
 from connectors.file_source.reading.cutting import Cutting
 from connectors.file_source.reading.passage import Passage
-from connectors.file_source.records import NOTHING, Cut, Format, located
+from connectors.file_source.records import HEADER_FIX, NOTHING, Cut, Format, located
 from connectors.file_source.rotation.copies import Copies
 from connectors.file_source.rotation.dealing import Dealing
 from connectors.file_source.rotation.descent import Descent
@@ -342,7 +342,7 @@ class Reader:
                 raise ValueError(msg)  # noqa: TRY301  # one answer for all faults of a header
             self._format.header(line)
         except ValueError as error:
-            msg = f"{self.path}: {error}"
+            msg = f"{self.path}: {error}. {HEADER_FIX}"
             raise PermanentError(msg) from None
         self._passage.at = len(line) + len(newline)
         return True

@@ -42,6 +42,9 @@ class Cut:
 
 
 NOTHING = Cut([], [], 0)
+HEADER_FIX = (
+    "Correct the first line of the file, or set csv.header=false and name all columns in `columns`: the first line is then a row."
+)
 
 
 def rejected(error: str, reason: str, original: bytes) -> Rejected:

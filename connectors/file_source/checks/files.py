@@ -16,6 +16,7 @@ from connectors.file_source.documents import document
 from connectors.file_source.encodings import CONVERTED, UTF16_MARKS
 from connectors.file_source.forms import NO_ROW, NO_ROW_FIX, found_columns, make_format, needs_header
 from connectors.file_source.present import first_line, head, is_readable_file, paths, readable_files
+from connectors.file_source.records import HEADER_FIX
 from connectors.file_source.rows import AbsentColumns
 from connectors.file_source.sampling import misfits_in
 from rocketconnect_sdk.columns.declared import INFER
@@ -91,7 +92,7 @@ def _header_problem(path: Path, line: bytes, config: Config) -> Iterable[Problem
         fix = "Name columns that the header has, as it writes them, or correct the file."
         yield Problem(error.option, ", ".join(error.names)[:200], f"{path}: {error}", fix)
     except (PermanentError, ValueError) as error:
-        yield Problem("filename", str(path), str(error), "Correct the file or the options.")
+        yield Problem("filename", str(path), str(error), HEADER_FIX)
 
 
 def value_problems(config: Config) -> Iterable[Problem]:

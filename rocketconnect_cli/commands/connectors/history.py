@@ -26,8 +26,16 @@ def history(name: Name, url: UrlOption = URL, output: OutputOption = Output.TABL
     """List everything that was done to a connector, the newest first: changes, pauses, restarts, deletes; by whom and why."""
     with api(url) as client:
         rows = list(client.pages(f"{connector_path(name)}/changes", "changes", {"action": "", "time": ""}))
-    cells = ((local_time(row["time"]), who(row), _action(row), row.get("revision", ""), row.get("reason", "")) for row in rows)
-    emit(output, {"changes": rows}, lambda: table_of(("WHEN", "WHO", "WHAT", "REVISION", "WHY"), cells))
+        found = list(client.pages(f"{connector_path(name)}/revisions", "revisions", {"revision": "", "connectorUid": ""}))
+    changed = {(row["connectorUid"], row["revision"]): text for row, text in zip(found, _changed(found), strict=True)}
+    for row in reversed(rows):
+        # Of what was done under a revision, the first made it.
+        row["changed"] = changed.pop((row.get("connectorUid"), row.get("revision")), "")
+    cells = (
+        (local_time(row["time"]), who(row), _action(row), row.get("revision", ""), row.get("reason", ""), row["changed"])
+        for row in rows
+    )
+    emit(output, {"changes": rows}, lambda: table_of(("WHEN", "WHO", "WHAT", "REVISION", "WHY", "CHANGED"), cells))
 
 
 @with_api
@@ -108,13 +116,18 @@ def _revisions(client: Api, name: str) -> list[Row]:
 
 
 def _cells(rows: list[Row]) -> Iterator[tuple[object, ...]]:
-    for number, row in enumerate(rows):
-        older = rows[number + 1 :]
-        before: Row = next((each for each in older if each["connectorUid"] == row["connectorUid"]), {})
-        changed = ", ".join(map(str, difference(before.get("config", {}), row.get("config", {})))) if before else "-"
+    for row, changed in zip(rows, _changed(rows), strict=True):
         change = row.get("change") or {}
         when = local_time(row.get("createTime", ""))
         yield row["revision"], when, who(change), _action(change), row["connectorUid"], change.get("reason", ""), changed
+
+
+def _changed(rows: list[Row]) -> Iterator[str]:
+    """What is different in each revision from the one before it, keys with their values."""
+    for number, row in enumerate(rows):
+        older = rows[number + 1 :]
+        before: Row = next((each for each in older if each["connectorUid"] == row["connectorUid"]), {})
+        yield ", ".join(map(str, difference(before.get("config", {}), row.get("config", {})))) if before else "-"
 
 
 def _action(change: Row) -> str:

@@ -2,21 +2,25 @@
 
 import gzip
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from connectors.file_source import FileSource
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_source
+from rocketconnect_sdk.errors import Problem
 
 
 def problems(filename: object, **options: str) -> list[tuple[str, str]]:
     raw = {"connector.class": "file_source", "topic": "t", "filename": str(filename)}
     raw |= {key.replace("_", "."): value for key, value in options.items()}
+    return [(problem.key, problem.reason) for problem in found(raw)]
+
+
+def found(raw: Mapping[str, str]) -> list[Problem]:
     source = FileSource()
-    found = source.check(parse_source(source, raw))
-    return [(problem.key, problem.reason) for problem in found if not problem.is_warning]
+    return [problem for problem in source.check(parse_source(source, raw)) if not problem.is_warning]
 
 
 def test_a_missing_file_is_waited_for_or_refused(tmp_path: Path) -> None:
@@ -76,6 +80,15 @@ def test_a_header_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     ]:
         path.write_text(f"{header}\n")
         assert problems(path, format="csv") == [("filename", reason)]
+
+
+def test_of_a_header_that_names_a_column_twice_it_is_said_which_options_help(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x,x\n1,2\n")
+    raw = {"connector.class": "file_source", "topic": "t", "filename": str(path), "format": "csv"}
+    (problem,) = found(raw)
+    assert "csv.header=false" in problem.fix
+    assert found({**raw, "csv.header": "false", "columns": "a,b"}) == []
 
 
 def test_a_column_that_the_header_lacks_is_told_under_the_option_that_names_it(tmp_path: Path) -> None:
