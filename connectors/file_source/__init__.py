@@ -152,7 +152,7 @@ class FileSource(Source):
     def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
         """The file is there, and a line begins behind the offset. See Source."""
         try:
-            with opened(config, partition, needs_header(config)) as content:
+            with opened(config, partition, needs_header(config), position.resume) as content:
                 yield from place_problems(partition, position.offset, content)
         except PermanentError as error:
             fix = "List the positions for the partitions that there are; a file has one when something of it was read."

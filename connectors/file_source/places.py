@@ -13,18 +13,26 @@ from connectors.file_source.present import readable_files
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Offset, Position
+from rocketconnect_sdk.resume import JSON
 
 _PIECE = 1 << 16
+_NOTHING: Mapping[str, JSON] = {}
 _COUNTED = 1 << 26
 """Lines are counted in so many bytes."""
 
 
 @contextmanager
-def opened(config: Config, partition: str, needs_header: bool) -> Iterator[Content]:
-    """The open file that a partition is of, also one that was rotated within its directory.
+def opened(config: Config, partition: str, needs_header: bool, resume: Mapping[str, JSON] = _NOTHING) -> Iterator[Content]:
+    """The open file that a partition is of, also one that was rotated within its directory, or a copy in which it goes on.
+
+    Args:
+        config: The configuration.
+        partition: The partition.
+        needs_header: Files begin with a header.
+        resume: Of its position, where it is known: it tells the copy from other files that begin alike.
 
     Raises:
-        PermanentError: there is none, or it is not what it was.
+        PermanentError: there is none, or it is not what it was, or nobody can tell which of several it is.
     """
     filename: str = config["filename"]
     pattern, _, rest = partition.rpartition("#")
@@ -32,21 +40,54 @@ def opened(config: Config, partition: str, needs_header: bool) -> Iterator[Conte
     if not Places(filename, {}).names(pattern) or not generation.isdecimal() or identity.count("-") != 3:
         msg = f"is no partition of {filename}"
         raise PermanentError(msg)
-    for path in _candidates(filename, int(identity.split("-")[1], 16)):
+    looked_for, inode = _LookedFor(identity, resume.get("copy")), int(identity.split("-")[1], 16)
+    lines = 2 if needs_header else 1
+    found = [path for path in _beside(filename, inode) if looked_for.is_in(path, config, lines)][:1]
+    # Its name does not tell what has become of a file that was copied, or packed, and emptied or removed.
+    found = found or [path for path in _beside(filename) if looked_for.may_be_copied_to(path, config, lines)]
+    if len(found) != 1:
+        msg = f"the file is not there any more, or was written anew: {pattern}"
+        if found:
+            shown = ", ".join(map(str, sorted(found)[:5]))
+            msg = f"its file is not there any more, and several files begin as it did: {shown}"
+        raise PermanentError(msg)
+    with _opened(found[0], config) as content:
+        yield content
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedFor:
+    """The file of a partition.
+
+    Attributes:
+        identity: Which file it was, and how it began.
+        copy: The file in which it goes on, as Former.file has it; None: it is not known.
+    """
+
+    identity: str
+    copy: JSON = None
+
+    def is_in(self, path: Path, config: Config, lines: int) -> bool:
+        """Whether it is there. Raises PermanentError: that can't be read."""
         try:
-            content = open_content(path, gzip=is_gzip(path, config["compression"]))
+            return self.identity == _seen(path, config, lines)
         except OSError as error:
             msg = f"{path} cannot be read: {error.strerror}"
             raise PermanentError(msg) from error
-        try:
-            head = head_of(content.head(HEAD_BYTES), 2 if needs_header else 1, whole=True)
-            if head is not None and str(Identity(content.device, content.inode, content.born_ns, head)) == identity:
-                yield content
-                return
-        finally:
-            content.close()
-    msg = f"the file is not there any more, or was written anew: {pattern}"
-    raise PermanentError(msg)
+
+    def may_be_copied_to(self, path: Path, config: Config, lines: int) -> bool:
+        """Whether the file there begins as it did, and is the copy if that is known."""
+        with suppress(OSError, PermanentError):
+            file, _, head = _seen(path, config, lines).rpartition("-")
+            return head == self.identity.rpartition("-")[2] and self.copy in (None, file)
+        return False
+
+
+def _seen(path: Path, config: Config, lines: int) -> str:
+    """Which file is there, and how it begins, as names of partitions have it; empty: it has no beginning yet."""
+    with _opened(path, config) as content:
+        head = head_of(content.head(HEAD_BYTES), lines, whole=True)
+        return "" if head is None else str(Identity(content.device, content.inode, content.born_ns, head))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +184,13 @@ def last_end(content: Content, *, over: bool) -> Offset:
     return (size, 1) if over and end < size else (end,)
 
 
-def _candidates(filename: str, inode: int) -> Iterable[Path]:
-    """Files of this inode: under a name that is configured, or rotated away beside it."""
+def _beside(filename: str, inode: int | None = None) -> Iterable[Path]:
+    """Files, of this inode if there is one: under a name that is configured, or rotated away beside it."""
     named = [Path(name) for name in (glob(filename, recursive=True) if is_glob(filename) else [filename])]  # noqa: PTH207
     for directory in dict.fromkeys([*(path.parent for path in named), Path(filename).parent]):
         try:
             with os.scandir(directory) as entries:
-                yield from [Path(entry.path) for entry in entries if entry.inode() == inode and entry.is_file()]
+                yield from [Path(entry.path) for entry in entries if inode in (None, entry.inode()) and entry.is_file()]
         except OSError:
             # A pattern's directory need not exist, or is a pattern itself.
             continue

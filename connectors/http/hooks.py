@@ -11,9 +11,9 @@ from connectors.http.bodies import Bodies, key_of
 from connectors.http.challenges import Challenge
 from connectors.http.signatures import Signer
 from rocketconnect_sdk.changes.topics import fitted
-from rocketconnect_sdk.configuration.runtime_options import TOPIC_LENGTH
 from rocketconnect_sdk.listeners.http import NotTaken, Receiver, Request, Response, Taken, Unpacker
 from rocketconnect_sdk.queues import Received
+from rocketconnect_sdk.routes.names import TOPIC_LENGTH
 
 METHODS = ("POST", "PUT", "PATCH")
 _MOST_HEADERS = 16 << 10

@@ -142,7 +142,7 @@ class LogSource(Source):
     def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
         """The file is there, and a line begins behind the offset. See Source."""
         try:
-            with opened(config, partition, needs_header=False) as content:
+            with opened(config, partition, needs_header=False, resume=position.resume) as content:
                 yield from place_problems(partition, position.offset, content)
         except PermanentError as error:
             fix = "List the positions for the partitions that there are; a file has one when something of it was read."

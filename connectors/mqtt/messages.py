@@ -6,9 +6,9 @@ from collections.abc import Callable
 from connectors.mqtt import packets
 from connectors.mqtt.packets import Publish
 from rocketconnect_sdk.changes.topics import fitted
-from rocketconnect_sdk.configuration.runtime_options import TOPIC_LENGTH
 from rocketconnect_sdk.queues import Received
 from rocketconnect_sdk.queues.values import rejected, too_large
+from rocketconnect_sdk.routes.names import TOPIC_LENGTH
 
 LEVELS = "${topic} stands for the topic of MQTT, ${1} for its first level, ${2} for its second one"
 _PLACE = re.compile(r"\$\{([^}]*)\}")

@@ -41,6 +41,7 @@ class MqttSink(WriteSink):
             "target.topic",
             f"The topic of MQTT. {FORM} stand for what a record has: plant/${{key.id}}/state.",
             "${topic}",
+            example="shop/${topic}/${key}",
         ),
         Option(
             "qos",

@@ -17,6 +17,7 @@ from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.queues import QueueSource, Received, Share, Subscription
 from rocketconnect_sdk.queues.values import VALUE_FORMAT, VALUES
 from rocketconnect_sdk.resume import JSON
+from rocketconnect_sdk.routes.allowed import naming_problems
 
 _FOR_EVER = 0xFFFFFFFF
 _NEW_ALONE = 1 << 4
@@ -72,7 +73,8 @@ class MqttSource(QueueSource):
         ),
         Option(
             "topic.template",
-            f"The topic of RocketMQ: plant-${{2}}. {LEVELS}; what a topic can't have becomes _. Empty: `topic`.",
+            f"The topic of RocketMQ, one that topic.allowed allows: plant-${{2}}. {LEVELS}; what a topic can't have becomes _. "
+            "Empty: `topic`.",
             default="",
             check=levels_problem,
             fix=f"Write a text in which {LEVELS}.",
@@ -82,7 +84,7 @@ class MqttSource(QueueSource):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See QueueSource."""
-        return run_checks(config, broker_problems, _share_problems, broker_answers)
+        return run_checks(config, broker_problems, _share_problems, _naming_problems, broker_answers)
 
     def origins(self, config: Config) -> Iterable[Origin]:
         """Its filters. See Source."""
@@ -182,6 +184,9 @@ class MqttSubscription(Subscription):
 
 def _topic(template: str, otherwise: str, topic: str) -> str:
     return topic_of(template, topic, otherwise) if template else ""
+
+
+_naming_problems = partial(naming_problems, key="topic.template")
 
 
 def _share_problems(config: Config) -> Iterable[Problem]:

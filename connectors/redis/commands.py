@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.writes import Op, Operation, field_texts
+from rocketconnect_sdk.writes import Op, Operation, field_values
 
 NOTES = "rocketconnect"
 _NOTE = re.compile(rf"{NOTES}:.*:(plan|task-[0-9]+)", re.DOTALL)
@@ -69,7 +69,7 @@ def _hash(stored: StoredAs, operation: Operation) -> Iterator[Command]:
     if operation.op is Op.DELETE:
         yield "DEL", operation.key
         return
-    fields = field_texts(operation.value)
+    fields = field_values(operation.value)
     if operation.unchanged:
         # What the change does not tell stays; what it says is null goes.
         if nulls := [name for name, value in operation.value.items() if value is None]:
@@ -106,7 +106,7 @@ def _sorted_set(stored: StoredAs, operation: Operation) -> Iterator[Command]:
 
 
 def _stream(stored: StoredAs, operation: Operation) -> Iterator[Command]:
-    fields = field_texts(operation.value)
+    fields = field_values(operation.value)
     if not fields:
         msg = "it has no field, and an entry of a stream needs one"
         raise RecordError(msg)
@@ -114,7 +114,7 @@ def _stream(stored: StoredAs, operation: Operation) -> Iterator[Command]:
     yield "XADD", operation.target, *kept, "*", *_flat(fields)
 
 
-def _flat(fields: Mapping[str, str]) -> list[str]:
+def _flat(fields: Mapping[str, str | bytes]) -> list[str | bytes]:
     return [part for pair in fields.items() for part in pair]
 
 

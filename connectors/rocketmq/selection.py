@@ -6,24 +6,10 @@ from typing import TYPE_CHECKING, Self
 
 from rocketconnect_sdk.configuration.patterns import compiled
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.routes.reserved import is_reserved
 
 if TYPE_CHECKING:
     import re
-
-_SYSTEM_PREFIXES = ("%RETRY%", "%DLQ%", "%SYS%", "%LMQ%", "RMQ_SYS_", "rmq_sys_", "CID_RMQ_SYS_")
-_SYSTEM = frozenset(
-    {
-        "BenchmarkTest",
-        "OFFSET_MOVED_EVENT",
-        "SCHEDULE_TOPIC_XXXX",
-        "SELF_TEST_TOPIC",
-        "TBW102",
-        "TRANS_CHECK_MAX_TIME_TOPIC",
-        "rocketmq_remoting_barrier",
-        "wheel_timer",
-    }
-)
-"""Topics of RocketMQ itself, https://rocketmq.apache.org/docs, and that of our own client."""
 
 
 def topic_tags(text: str) -> dict[str, Sequence[str]]:
@@ -86,11 +72,6 @@ class Selection:
         return self.own.get(topic, self.tags)
 
     def _matches(self, topic: str) -> bool:
-        if self.pattern is None or not self.pattern.fullmatch(topic) or is_system(topic):
+        if self.pattern is None or not self.pattern.fullmatch(topic) or is_reserved(topic):
             return False
         return self.exclude is None or not self.exclude.fullmatch(topic)
-
-
-def is_system(topic: str) -> bool:
-    """Whether it is one that RocketMQ keeps for itself or for groups."""
-    return topic in _SYSTEM or topic.startswith(_SYSTEM_PREFIXES)

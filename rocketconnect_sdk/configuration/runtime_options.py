@@ -5,36 +5,21 @@ from collections.abc import Sequence
 from rocketconnect_sdk.filters.options import OPTIONS as FILTERS
 from rocketconnect_sdk.options import Kind, Option
 from rocketconnect_sdk.permissions import dead_letter_topics
+from rocketconnect_sdk.routes.allowed import ALLOWED
+from rocketconnect_sdk.routes.names import CHARACTERS, TOPIC_LENGTH, name_problem, topic_problem
 
-# The names that RocketMQ allows: TopicValidator and the client's Validators, version 5.5.
-TOPIC_LENGTH = 127
 _GROUP_LENGTH = 120
-_CHARACTERS = "letters, digits, %, |, - and _"
-_TOPIC_FIX = f"Use 1 to {TOPIC_LENGTH} {_CHARACTERS}, such as orders or orders-2024."
-
-
-def _name_problem(name: str, longest: int) -> str | None:
-    reasons = []
-    if len(name) > longest:
-        reasons.append(f"is {len(name)} characters long, and {longest} are allowed")
-    wrong = sorted({char for char in name if not (char.isascii() and (char.isalnum() or char in "%|-_"))})
-    if wrong:
-        reasons.append(f"has {' '.join(map(repr, wrong[:5]))}, and only {_CHARACTERS} are allowed")
-    return " and ".join(reasons) or None
-
-
-def _topic_problem(topic: str) -> str | None:
-    return _name_problem(topic, TOPIC_LENGTH)
+_TOPIC_FIX = f"Use 1 to {TOPIC_LENGTH} {CHARACTERS}, such as orders or orders-2024."
 
 
 def _dead_letter_topic_problem(topic: str) -> str | None:
     if topic == "%DLQ%":
         return "names no consumer group behind %DLQ%"
-    return _topic_problem(topic) or (dead_letter_topics.problem(topic) if topic else None)
+    return topic_problem(topic) or (dead_letter_topics.problem(topic) if topic else None)
 
 
 def _topics_problem(topics: Sequence[str]) -> str | None:
-    wrong = [f"{topic[:TOPIC_LENGTH]!r} {problem}" for topic in topics if (problem := _topic_problem(topic))]
+    wrong = [f"{topic[:TOPIC_LENGTH]!r} {problem}" for topic in topics if (problem := topic_problem(topic))]
     return "; ".join(wrong) or (None if topics else "names no topic")
 
 
@@ -221,10 +206,11 @@ SOURCE = (
         "The topic that records go to.",
         required=True,
         aliases=("connect.topicname",),
-        check=_topic_problem,
+        check=topic_problem,
         fix=_TOPIC_FIX,
         example="orders",
     ),
+    ALLOWED,
     *_TOPIC,
     ORIGIN_SHARED,
     Option("batch.bytes", "About how many bytes of values are sent at once.", Kind.SIZE, "1MiB", minimum=1, maximum=4 << 20),
@@ -248,7 +234,7 @@ SINK = (
         required=True,
         aliases=("connect.topicnames",),
         check=_topics_problem,
-        fix=f"Name topics of 1 to {TOPIC_LENGTH} {_CHARACTERS}, separated by commas: orders,payments.",
+        fix=f"Name topics of 1 to {TOPIC_LENGTH} {CHARACTERS}, separated by commas: orders,payments.",
         example="orders",
     ),
     *_TOPIC,
@@ -288,8 +274,8 @@ SINK = (
         "task.group.id",
         "The consumer group under which RocketMQ's tools show the lag; empty: connect-<name of the connector>.",
         default="",
-        check=lambda group: _name_problem(group, _GROUP_LENGTH),
-        fix=f"Use up to {_GROUP_LENGTH} {_CHARACTERS}, or leave it empty.",
+        check=lambda group: name_problem(group, _GROUP_LENGTH),
+        fix=f"Use up to {_GROUP_LENGTH} {CHARACTERS}, or leave it empty.",
     ),
     # A column of a batch in memory holds less than 2 GiB.
     Option("batch.bytes", "About how many bytes of values are written at once.", Kind.SIZE, "32MiB", minimum=1, maximum=1 << 30),

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from shlex import quote
 
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.cursors.pages import Connection, Mark, Page, PageTooLarge, Session, SessionLost, Stream
@@ -53,6 +54,7 @@ class Reader:
         self._ended: deque[tuple[Offset, Session]] = deque()
         self._touched = 0.0
         self._is_told = self._is_ahead_told = False
+        self._is_looked_at = at is None
         self._is_unproven = False
 
     def _earlier(self, mark: Mark) -> Mark:
@@ -124,8 +126,25 @@ class Reader:
         """How often the session wants to be kept alive."""
         return float("inf") if self._session is None else self._session.keep_alive_seconds / 3
 
+    def _look_at_position(self) -> None:
+        """Tells of a position that an earlier version has stored: it went on from a row of a wrong clock."""
+        self._is_looked_at = True
+        latest, mark = self._latest(), self._window.mark
+        if latest is not None and mark is not None and mark > latest:
+            self._context.log.warning(
+                "%s: its position is at %r, which is ahead of the clock of this machine. Rows with times before that are not read "
+                "until then, and those that came so far are missing. If that clock is right: `rocketconnect position set %s "
+                "--to-earliest --partition %s --restart` reads all rows, those that were read once more",
+                self.stream.name,
+                mark,
+                self._context.connector,
+                quote(self.stream.partition),
+            )
+
     def _opened(self) -> Session:
         """The session of the round: that of the position, or another one."""
+        if not self._is_looked_at:
+            self._look_at_position()
         name = self.stream.name
         if self._in_round:
             session = self._connection.open(name, self._window.since, self._token)

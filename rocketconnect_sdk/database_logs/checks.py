@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from rocketconnect_sdk.changes import topics
 from rocketconnect_sdk.changes.message_keys import warnings_of_keyless
 from rocketconnect_sdk.changes.topics import Named
-from rocketconnect_sdk.configuration.runtime_options import TOPIC_LENGTH
 from rocketconnect_sdk.database_logs.capture import Capture
 from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.routes.names import TOPIC_LENGTH
 from rocketconnect_sdk.schema import Schema
 
 

@@ -9,7 +9,7 @@ A record becomes operations (put, delete, append) where it is; the task writes t
 """
 
 from rocketconnect_sdk.writes.connection import Connection, TransactionalConnection
-from rocketconnect_sdk.writes.operations import Addressing, Form, Op, Operation, field_texts
+from rocketconnect_sdk.writes.operations import Addressing, Form, Op, Operation, field_values
 from rocketconnect_sdk.writes.sink import DELETE_ENABLED, FLUSHES, WriteSink
 from rocketconnect_sdk.writes.task import OperationWriter, WriteTask
 from rocketconnect_sdk.writes.templates import FORM, TEMPLATE_FIX, Template, as_text, template_option, template_problem
@@ -30,7 +30,7 @@ __all__ = [
     "WriteSink",
     "WriteTask",
     "as_text",
-    "field_texts",
+    "field_values",
     "template_option",
     "template_problem",
 ]

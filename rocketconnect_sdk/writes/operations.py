@@ -253,6 +253,7 @@ def _object(value: object) -> Mapping[str, Any]:
     return found
 
 
-def field_texts(value: Mapping[str, Any]) -> dict[str, str]:
-    """The fields of an object as texts, without those that are null; see as_text."""
-    return {str(name): as_text(each) for name, each in value.items() if each is not None}
+def field_values(value: Mapping[str, Any]) -> dict[str, str | bytes]:
+    """The fields of an object for a target of any bytes, without nulls: bytes as they are, others as as_text has them."""
+    there = ((str(name), each) for name, each in value.items() if each is not None)
+    return {name: each if isinstance(each, bytes) else as_text(each) for name, each in there}

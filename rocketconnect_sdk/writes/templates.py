@@ -114,9 +114,9 @@ def template_problem(source: str) -> str | None:
 TEMPLATE_FIX = f"Write a text with {FORM}."
 
 
-def template_option(key: str, doc: str, default: str = "") -> Option:
+def template_option(key: str, doc: str, default: str = "", example: str = "") -> Option:
     """An option whose value `Template.of` takes: what stands for nothing is refused with the configuration."""
-    return Option(key, doc, default=default, check=template_problem, fix=TEMPLATE_FIX)
+    return Option(key, doc, default=default, check=template_problem, fix=TEMPLATE_FIX, example=example)
 
 
 def named(value: object) -> object:

@@ -136,7 +136,8 @@ class Copies:
     def _is_packed(self, path: Path, former: Former) -> bool:
         # Meanwhile it may have been moved on: app.log.1 becomes app.log.2, and that app.log.2.gz.
         name = _ROTATED.sub("", Path(former.path).name)
-        return is_gzip(path, self._compression) and name != "" and path.name.startswith(name)
+        # Of a position that people set nobody knows where its file was.
+        return is_gzip(path, self._compression) and (path.name.startswith(name) if name else former.fingerprint is None)
 
 
 def _like_named(path: Path) -> list[Path]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 from rocketconnect_sdk.columns.compact import Column, Texts, picked
-from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.record import Rejected, SourceBatch
+from rocketconnect_sdk.routes.allowed import Routes
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.base import Records, in_order, one_by_one
 from rocketconnect_sdk.transforms.chain import Chain, StepFailed
@@ -53,6 +54,27 @@ def of_source(chain: Chain, batch: SourceBatch, topic: str) -> list[SourceBatch]
     aside.update({index: failure_of(failed, batch.values[index]) for index, failed in done.failed.items()})
     runs = _with(aside, records, done.runs) if aside else done.runs
     return list(_batches(batch, runs, aside))
+
+
+class TopicRefused(RecordError):
+    """A record names a topic to which it may not go."""
+
+
+def of_topics(chain: Chain, batch: SourceBatch, routes: Routes) -> list[SourceBatch]:
+    """As of_source; in the place of a value whose record names a topic that it may not go to stands a Failure, too."""
+    return [_routed(routes, made) for made in of_source(chain, batch, routes.topic)]
+
+
+def _routed(routes: Routes, batch: SourceBatch) -> SourceBatch:
+    refused = {topic: why for topic in set(batch.topics or ()) if (why := routes.problem(topic))}
+    if not refused or batch.topics is None:
+        return batch
+    values = list(batch.values)
+    for index, topic in enumerate(batch.topics):
+        if topic in refused and not isinstance(values[index], Rejected | Failure):
+            values[index] = Failure.of_value(Stage.TRANSFORM, TopicRefused(refused[topic]), values[index], Routes)
+    # Where a dead letter is sent when it is replayed is for its record no more to say.
+    return replace(batch, values=values, topics=["" if topic in refused else topic for topic in batch.topics])
 
 
 def _records(batch: SourceBatch, topic: str) -> Records:

@@ -1,10 +1,15 @@
 """Places in files that people name."""
 
+import gzip
+import shutil
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from connectors.file_source import FileSource
+from connectors.file_source.content import open_content
+from connectors.file_source.rotation.formers import file_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import Position
@@ -92,3 +97,35 @@ def test_a_file_that_was_written_anew_is_not_the_one_that_was_meant(file: Path) 
     partition = partition_of(made)
     file.write_text("ONE\ntwo\n")
     assert "was written anew" in reasons(made, partition, 4)[0][0]
+
+
+def test_the_copy_in_which_a_partition_goes_on_is_found(file: Path) -> None:
+    made = config(f"{file}*")
+    partition = partition_of(made)
+    shutil.copy(file, file.with_name("a.log.1"))
+    file.write_text("new\n")
+    assert reasons(made, partition, 4) == []
+    assert reasons(made, partition, 99) == [("is beyond the end of the file", "Its last whole line ends at [8].")]
+    assert SOURCE.find_position(made, partition, Edge.LATEST) == Position((8,))
+
+
+def test_the_packed_file_in_which_a_partition_goes_on_is_found(file: Path) -> None:
+    made = config(f"{file}*")
+    partition = partition_of(made)
+    file.with_name("a.log.1.gz").write_bytes(gzip.compress(file.read_bytes()))
+    file.unlink()
+    assert reasons(made, partition, 4) == []
+    assert reasons(made, partition, 5) == [("is in the middle of a line", "That line begins at [4].")]
+
+
+def test_of_several_files_that_begin_alike_the_map_of_the_position_tells_which_one_is_the_copy(file: Path) -> None:
+    made = config(f"{file}*")
+    partition = partition_of(made)
+    for name, more in (("a.log.1", ""), ("a.log.2", "\nlonger\n")):
+        file.with_name(name).write_text(file.read_text() + more)
+    file.unlink()
+    ((reason, _),) = reasons(made, partition, 13)
+    assert reason.startswith("its file is not there any more, and several files begin as it did: ")
+    with closing(open_content(file.with_name("a.log.2"), gzip=False)) as content:
+        copy = file_of(content)
+    assert list(SOURCE.check_position(made, partition, Position((13,), {"copy": copy}))) == []

@@ -9,7 +9,7 @@ import pytest
 
 from connectors.logs.log_source import LogSource
 from rocketconnect_sdk.options import parse
-from rocketconnect_sdk.record import Rejected
+from rocketconnect_sdk.record import Position, Rejected
 from tests.connectors.logs.following import Following
 
 GATHERED = {"multiline_start": r"^\d"}
@@ -153,3 +153,26 @@ def test_it_is_exactly_once_but_where_time_decides_what_a_record_is(tmp_path: Pa
     assert source.replayable(parse(source.options, given))
     assert not source.replayable(parse(source.options, {**given, "multiline.start": "a"}))
     assert source.replayable(parse(source.options, {**given, "multiline.start": "a", "multiline.timeout": "0s"}))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_of_a_partition_that_goes_on_in_a_copy_people_set_the_position_and_it_goes_on_there(tmp_path: Path, packed: bool) -> None:
+    log = tmp_path / "app.log"
+    log.write_text("one\ntwo\nthree\n")
+    task = Following(f"{log}*", exclude="")
+    assert task.read() == ["one", "two", "three"]
+    (partition,) = task.positions
+    task.task.close()
+    if packed:
+        (tmp_path / "app.log.1.gz").write_bytes(gzip.compress(log.read_bytes()))
+        log.unlink()
+    else:
+        (tmp_path / "app.log.1").write_bytes(log.read_bytes())
+        log.write_text("new\n")
+    source = LogSource()
+    config = parse(source.options, {"filename": f"{log}*", "exclude": ""})
+    assert list(source.check_position(config, partition, Position((4,)))) == []
+    task.positions = {partition: Position((4,))}
+    after = task.again()
+    assert sorted([*after.read(20), *after.read(20)]) == (["three", "two"] if packed else ["new", "three", "two"])
+    assert partition in after.positions

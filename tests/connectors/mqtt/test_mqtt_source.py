@@ -17,13 +17,18 @@ from connectors.mqtt import packets
 from connectors.mqtt.messages import headers_of
 from connectors.mqtt.packets import Publish
 from connectors.mqtt.source import MqttSource
+from rocketconnect_sdk.configuration.connector_options import check_connector, source_options
 from rocketconnect_sdk.conformance.queue import QueueCase, driving
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConfigError, PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.polled import batches_of
 from rocketconnect_sdk.record import Rejected, SourceBatch
+from rocketconnect_sdk.routes.allowed import Routes
 from rocketconnect_sdk.source import SourceTask
+from rocketconnect_sdk.transforms.chain import Chain
+from services.executor.runtime.errors.failure import Failure
+from services.executor.runtime.transforms import of_topics
 from tests.servers.mqtt.mosquitto import Mosquitto
 
 
@@ -100,6 +105,25 @@ def test_properties_are_headers_and_levels_make_key_and_topic(broker: Mosquitto)
         "mqtt.response.topic": "r/t",
         "mqtt.correlation.data": "01ff",
     }
+
+
+def test_a_topic_that_is_made_of_levels_needs_a_pattern_of_topics_and_keeps_to_it(broker: Mosquitto) -> None:
+    given = {**config_of(broker, topic_template="${2}"), "connector.class": "mqtt_source", "topic": "plant"}
+    (problem,) = [each for each in check_connector(given).problems if not each.is_warning]
+    assert (problem.key, problem.reason) == (
+        "topic.allowed",
+        "is needed with topic.template=${2}: else who sends a record chooses any topic",
+    )
+    given["topic.allowed"] = "line-.*"
+    assert [each for each in check_connector(given).problems if not each.is_warning] == []
+    source = MqttSource()
+    with reading(broker, topic_template="${2}") as task:
+        for level in ("line-a", "RCREPLAY_uid", "%DLQ%group", "other"):
+            broker.publish(f"{broker.root}/{level}", [level])
+        batch = records(task, 4)
+    (routed,) = of_topics(Chain([]), batch, Routes.of(parse(source_options(source), given)))
+    assert routed.topics == ["line-a", "", "", ""]
+    assert [isinstance(value, Failure) for value in routed.values] == [False, True, True, True]
 
 
 @pytest.mark.parametrize("version", ["5", pytest.param("3.1.1", marks=pytest.mark.slow)])

@@ -1,10 +1,13 @@
 """What records become in Redis."""
 
 import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import pytest
+from redis import Redis as Client
 
 from connectors.redis.sink import RedisSink
 from rocketconnect_sdk.context import TaskContext
@@ -56,6 +59,21 @@ def change(op: str, before: object, after: object, **more: object) -> str:
 
 
 BOTH = pytest.mark.parametrize("delivery", ["exactly_once", "at_least_once"])
+
+
+@pytest.mark.parametrize("kind", ["hash", "stream"])
+def test_bytes_are_stored_as_they_are_in_fields_as_in_values_and_as_base64_in_json(redis: Redis, kind: str) -> None:
+    data = b"\xff\x00\x80"
+    row = {"id": 1, "photo": data, "text": b"as text", "more": {"thumb": data}, "gone": None}
+    run = Run(redis, type=kind, key="k")
+    assert run.write([row], ["k"]) == {}
+    with closing(Client.from_url(redis.url)) as raw:
+        entries: Any = {} if kind == "hash" else raw.xrange("k")
+        found = raw.hgetall("k") if kind == "hash" else entries[0][1]
+    more = b'{"thumb":"%s"}' % b64encode(data)
+    assert found == {b"id": b"1", b"photo": data, b"text": b"as text", b"more": more}
+    assert Run(redis, key="json").write([row], ["k"]) == {}
+    assert json.loads(redis.client.get("json"))["photo"] == b64encode(data).decode()
 
 
 @BOTH

@@ -25,8 +25,7 @@ class LogsToOpenSearch(Pipeline):
         target = stack.enter_context(OpenSearch().running())
         self.servers = {"target": target}
         self._documents = Documents(target)
-        # Packed logs were not run through kills of a whole instance (docs/roadmap.md).
-        self._log = Rotating(self.folder / "log", "create")
+        self._log = Rotating(self.folder / "log", "create", "compress")
         stack.callback(self._log.close)
 
     def connectors(self) -> Mapping[str, Mapping[str, str]]:
@@ -34,6 +33,7 @@ class LogsToOpenSearch(Pipeline):
         source = {
             "connector.class": "log_source",
             "filename": f"{self._log.path}*",
+            "exclude": "",
             "max.tasks": "2",
             "format": "grok",
             "grok": _GROK,

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from shlex import quote
 
 import pytest
 
@@ -172,7 +173,7 @@ class _Forgetful(dict):  # type: ignore[type-arg]  # it holds nothing
 
 def test_rows_have_keys_times_and_a_number_of_those_that_are_left(server: Server) -> None:
     server.add(["1", "2", "3"])
-    task = started(context=TaskContext(batch_records=2))
+    task = started(context=TaskContext(batch_records=2), **{"poll.interval": "60s"})
     (batch,) = polled(task, 1)
     assert (batch.keys, batch.size, task.remaining(), task.caught_up) == (["1", "2"], 2, 1, False)
     polled(task)
@@ -271,6 +272,24 @@ def test_a_row_of_a_clock_that_is_ahead_hides_none_that_come_later(
     again = started(after(found[-1]), context=TaskContext(epoch=2))
     assert "four" in [value for batch in polled(again) for value in batch.values]
     assert not polled(again)
+
+
+def test_a_position_that_is_ahead_of_now_is_told_at_start_with_the_command_that_mends_it(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    server.lists["a"] = [(5_000, "one"), (9_000_000, "ahead")]
+    stored = after(polled(started())[-1])
+    server.lists["a"].insert(1, (6_000, "hidden"))
+    monkeypatch.setattr(PointInTime, "latest", lambda *_: 100_000)
+    assert not values(polled(started(stored, TaskContext(epoch=2))))
+    (partition,) = stored
+    command = f"`rocketconnect position set test --to-earliest --partition {quote(partition)} --restart`"
+    assert [text for text in caplog.messages if "a: its position is at 9000000" in text and command in text]
+    caplog.clear()
+    place = SOURCE.find_position(parse(SOURCE.options, {}), partition, Edge.EARLIEST)
+    assert place is not None
+    assert values(polled(started({partition: place}, TaskContext(epoch=3)))) == ["one", "hidden", "ahead"]
+    assert not [text for text in caplog.messages if "its position is at" in text]
 
 
 def test_rows_of_clocks_that_are_ahead_alone_are_given_once(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import SourceBatch
+from rocketconnect_sdk.routes.allowed import Routes
 from rocketconnect_sdk.source import SourceTask
 from rocketconnect_sdk.stages import Stage
 from rocketmq_remoting.model import MessageQueue
@@ -35,7 +36,7 @@ from services.executor.runtime.source.takeover import ROW, Found, Row, row_name
 from services.executor.runtime.task.meter import Meter
 from services.executor.runtime.task.signals import answer_signals
 from services.executor.runtime.task_runtime import TaskRuntime
-from services.executor.runtime.transforms import of_source
+from services.executor.runtime.transforms import of_topics
 
 COMMIT_SECONDS = 1.0
 _LONGEST_WAIT = 0.5
@@ -75,15 +76,14 @@ class SourceRun:
     ) -> None:
         self._runtime, self._task = runtime, task
         self._found, self._row = found, row
-        self._topics = topics
         self._control, self._policy = runtime.control, runtime.policy
         self._metrics = runtime.reporter.metrics
         self._meter = Meter(runtime.reporter, time.monotonic())
-        self._queue_map = queues
+        self._topics, self._queue_map = topics, queues
         self._tails, self._map = tails, dict(queues.known)
         config = runtime.config
         self._buffer_bytes: int = config["buffer.bytes"]
-        self._limit = runtime.limit()
+        self._limit, self._routes = runtime.limit(), Routes.of(config)
         self._reading = Reading(runtime, task, context, found, self._meter, self._limit)
         self._progress = progress_of(opened, runtime.spec.connector_uid, found)
         self._sender = Sender(
@@ -203,7 +203,7 @@ class SourceRun:
                 read = self._read_batches[0]
                 # Invariant 1: without what was sent by another queue map.
                 batch = self._found.missing(read, *self._named(read.partition))
-                self._transformed.extend(of_source(self._runtime.chain, batch, self._runtime.config["topic"]))
+                self._transformed.extend(of_topics(self._runtime.chain, batch, self._routes))
                 self._metrics.duplicates_skipped += len(read) - len(batch)
                 self._read_batches.popleft()
             batch, is_open = self._transformed[0], self._progress.is_open(self._transformed[0].partition)

@@ -12,13 +12,14 @@ from rocketconnect_sdk.columns.compact import Column, Numbers, Texts
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Rejected, SourceBatch
+from rocketconnect_sdk.routes.allowed import Routes
 from rocketconnect_sdk.schema import BYTES, STRING
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.chain import Chain, Step, make
 from services.executor.contract.metrics import SourcePosition
 from services.executor.contract.task import Kind, State
 from services.executor.runtime.errors.failure import Failure
-from services.executor.runtime.transforms import of_source
+from services.executor.runtime.transforms import of_source, of_topics
 from tests.services.executor.runtime.conftest import TOPIC_TYPES, Tasks, rows
 from tests.services.executor.runtime.plugins.gated import Loud
 
@@ -98,9 +99,54 @@ class TestBatchesOfASource:
         assert found.values is given.values
         assert found.topics == ["u", "u"]
 
+    def test_a_record_that_names_a_topic_that_is_not_allowed_fails_alone_and_its_letter_leads_to_the_topic_of_the_source(
+        self,
+    ) -> None:
+        rejected = Rejected("Bad", "it is bad", b"original", 8, "00")
+        named = ["plant-a", "RCREPLAY_uid", "", "other", "t"]
+        given = batch(["a", "b", "c", rejected, "e"], topics=named)
+        (found,) = of_topics(Chain([]), given, Routes("t", ["plant-.*"]))
+        assert (found.topics, list(found.values)[0::2], found.values[3]) == (
+            ["plant-a", "", "", "", "t"],
+            ["a", "c", "e"],
+            rejected,
+        )
+        failure = found.values[1]
+        assert isinstance(failure, Failure)
+        assert (failure.stage, failure.error, failure.original) == (Stage.TRANSFORM, "TopicRefused", b"b")
+        assert "RCREPLAY_uid, which is for RocketMQ or RocketConnect itself" in failure.message
+        (untouched,) = of_topics(Chain([]), batch(["a"], topics=["plant-a"]), Routes("t"))
+        assert untouched.topics == ["plant-a"]
+
+    def test_columns_whose_records_may_not_go_there_fail_one_by_one(self) -> None:
+        (found,) = of_topics(Chain([]), batch(Texts([b"x", b"y"]), topics=["%DLQ%g", "u"]), Routes("t"))
+        assert isinstance(found.values[0], Failure)
+        assert (found.values[1], found.topics) == ("y", ["", "u"])
+
 
 @pytest.mark.rocketmq
 class TestSources:
+    @TOPIC_TYPES
+    def test_what_a_record_may_not_name_is_a_dead_letter_and_no_such_topic_is_made(self, tasks: Tasks) -> None:
+        tasks.create_topic(1)
+        dead, other = f"dead-{tasks.unique}", f"other-{tasks.unique}"
+        path = tasks.file("a", ["a", "b"])
+        route = {
+            "transforms": "r",
+            "transforms.r.type": "regex_router",
+            "transforms.r.regex": ".*",
+            "transforms.r.replacement": other,
+        }
+        config = {"connector.class": "lines", "files": str(path), **route, **TOLERANT, "topic.allowed": "plant-.*"}
+        source = tasks.start(Kind.SOURCE, {**config, "errors.deadletterqueue.topic.name": dead})
+        source.reporter.wait_for(lambda: source.reporter.metrics.dead_letters == 2)
+        assert source.stop().clean
+        letters = tasks.messages(dead)
+        assert [body for _, body, _ in letters] == ["a", "b"]
+        assert {properties["__connect.errors.stage"] for _, _, properties in letters} == {"TRANSFORMATION"}
+        assert f"the topic {other}, which topic.allowed does not allow" in letters[0][2]["__connect.errors.exception.message"]
+        assert not tasks.client.topic_exists(other)
+
     @TOPIC_TYPES
     def test_what_is_changed_arrives_in_order_and_what_is_dropped_counts_as_read(self, tasks: Tasks) -> None:
         tasks.create_topic(1)

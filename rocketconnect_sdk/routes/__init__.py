@@ -1,0 +1,1 @@
+"""Which topics records may go to, where they say it themselves."""
