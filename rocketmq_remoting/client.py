@@ -21,6 +21,7 @@ from rocketmq_remoting.pulls.filters import Filters
 from rocketmq_remoting.pulls.pulling import PullLane
 from rocketmq_remoting.routes import Routes
 from rocketmq_remoting.sending import Sender, encode_messages
+from rocketmq_remoting.settings import Settings
 from rocketmq_remoting.topics import Topics
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Client:
     All times are seconds unless a name says `_ms`. Every call ends by its timeout. What can be raised is in
     `rocketmq_remoting.errors`; each call may raise `RetriableError` in its forms and `NoPermission`.
 
-    What brokers know of themselves, of topics, groups and clients is asked by `admin`.
+    What brokers know of themselves, of topics, groups and clients is asked by `admin`; `settings` has those of topics and groups.
 
     Order within a queue holds only with at most one send under way for it: a broker runs several send threads.
 
@@ -84,6 +85,7 @@ class Client:
             raise
         self.admin = Admin(self._network, self._routes)
         self._topics = Topics(self._network, self._routes, max(timeout, 5.0))
+        self.settings = Settings(self._network, self._routes, timeout)
         self._heartbeat = Heartbeat(self._network, self._routes, self.client_id, group, _HEARTBEAT_INTERVAL)
         self._offsets = Offsets(self._routes, self._heartbeat, timeout)
         self._sender = Sender(self._network, self._routes, group)

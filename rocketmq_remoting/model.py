@@ -156,6 +156,8 @@ class TopicConfig:
 
     Attributes:
         attributes: without the sign, such as {"queue.type": "BatchCQ"}.
+        order: it is an ordered one (updateTopic -o), whose queues producers take from the name servers.
+        system_flag: what RocketMQ keeps of units.
     """
 
     topic: str
@@ -163,6 +165,8 @@ class TopicConfig:
     write_queues: int
     permission: Permission
     attributes: Mapping[str, str]
+    order: bool = False
+    system_flag: int = 0
 
     @property
     def topic_type(self) -> str:

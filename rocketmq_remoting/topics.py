@@ -7,16 +7,16 @@ import time
 from typing import TYPE_CHECKING
 
 from rocketmq_remoting.errors import GroupNotFound, InvalidRequest, NameServersUnavailable, RetriableError, TopicNotFound
-from rocketmq_remoting.model import Permission
+from rocketmq_remoting.model import TopicConfig
 from rocketmq_remoting.protocol.codes import RequestCode
-from rocketmq_remoting.protocol.requests import Request, check, create_group_request, create_topic_request
+from rocketmq_remoting.protocol.requests import Request, check, create_group_request, topic_request
 from rocketmq_remoting.protocol.route import decode_topic_config
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rocketmq_remoting.connections.network import Network
-    from rocketmq_remoting.model import TopicConfig
+    from rocketmq_remoting.model import Permission
     from rocketmq_remoting.routes import Routes
 
 _NAME = re.compile(r"[%|a-zA-Z0-9_-]{1,127}")
@@ -69,10 +69,8 @@ class Topics:
                 )
                 raise InvalidRequest(msg)
             changes = {name: value for name, value in wanted.items() if existing is None or name != "queue.type"}
-            request = create_topic_request(
-                topic, read_queues=read_queues, write_queues=queues, permission=permission, attributes=changes
-            )
-            self._do(address, request, f"create topic {topic} on broker {broker}")
+            config = TopicConfig(topic, read_queues, queues, permission, changes)
+            self._do(address, topic_request(config, changes), f"create topic {topic} on broker {broker}")
         self._await_route(topic, announced, deadline)
 
     def delete(self, topic: str) -> None:

@@ -7,15 +7,15 @@ from connectors.rocketmq.options import (
     AWAY,
     CHECK_SECONDS,
     CLUSTER_IDS,
+    GROUPS,
     REFUSED,
     TARGET,
     TOPICS,
+    both_problems,
     cluster_options,
-    cluster_problems,
     names_problems,
     topic_problems,
 )
-from rocketconnect_sdk.configuration.patterns import pattern_option
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.cursors import DISCOVER_INTERVAL, Connection, CursorSource, Stream
@@ -38,12 +38,7 @@ class RocketmqCheckpointSource(CursorSource):
         REQUEST_TIMEOUT,
         *CLUSTER_IDS,
         *TOPICS,
-        Option("groups", "The consumer groups, separated by commas.", Kind.LIST, "", aliases=("sync.gids",), example="billing"),
-        pattern_option(
-            "groups.pattern",
-            "Groups beside them, but for those of RocketMQ itself: a regular expression that matches the whole name.",
-        ),
-        pattern_option("groups.exclude", "Groups that are left out: a regular expression that matches the whole name."),
+        *GROUPS,
         Option(
             "offsets.sync",
             "Set the offsets of the groups here, forwards alone, and only while nobody is connected in their name. Without it the "
@@ -57,7 +52,7 @@ class RocketmqCheckpointSource(CursorSource):
 
     def look(self, config: Config) -> Iterable[Problem]:
         """See CursorSource."""
-        return run_checks(config, _both_problems, names_problems, topic_problems, _own_problems, _cluster_problems)
+        return run_checks(config, both_problems, names_problems, topic_problems, _own_problems, _cluster_problems)
 
     def streams(self, config: Config) -> Sequence[Stream]:
         """The topics. See CursorSource."""
@@ -73,11 +68,6 @@ class RocketmqCheckpointSource(CursorSource):
         return Checkpoints(config, context.log)
 
 
-def _both_problems(config: Config) -> Iterable[Problem]:
-    yield from cluster_problems(config)
-    yield from cluster_problems(config, TARGET)
-
-
 def _own_problems(config: Config) -> Iterable[Problem]:
     if not config["groups"] and not config["groups.pattern"]:
         yield Problem("groups", "", "is missing, and so is groups.pattern", "Name groups, or give a pattern.")
@@ -87,7 +77,7 @@ def _own_problems(config: Config) -> Iterable[Problem]:
 
 @preflight(away=AWAY, refused=REFUSED)
 def _cluster_problems(config: Config) -> Iterable[Problem]:
-    if any(run_checks(config, _both_problems, topic_problems, _own_problems)):
+    if any(run_checks(config, both_problems, topic_problems, _own_problems)):
         return
     from connectors.rocketmq.checkpoints import Checkpoints
 

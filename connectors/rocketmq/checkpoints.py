@@ -10,7 +10,7 @@ from connectors.rocketmq import messages
 from connectors.rocketmq.client import client_of, place_of, prove, told
 from connectors.rocketmq.groups import Groups
 from connectors.rocketmq.options import TARGET
-from connectors.rocketmq.selection import Selection
+from connectors.rocketmq.selection import Selection, topics_of_brokers
 from connectors.rocketmq.translation import Copy, Window, read_of_own, translated
 from rocketconnect_sdk.cursors import Connection, Mark, Page, Session, StreamGone
 from rocketconnect_sdk.options import Config
@@ -87,7 +87,7 @@ class Checkpoints(Connection):
     def topics(self) -> list[str]:
         """The topics of the other cluster that are meant and there."""
         with told(self._places[0]):
-            found = self._selection.of_cluster(self._there.topics())
+            found = self._selection.of_cluster(self._there.topics(), topics_of_brokers(self._there.admin.brokers()))
         # Two that would share one are refused.
         topics_of(self._template, "topic", found)
         return found

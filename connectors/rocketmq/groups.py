@@ -34,6 +34,11 @@ class Groups:
         return sorted(group for group in groups if group in self.names or self._matches(group))
 
     def _matches(self, group: str) -> bool:
-        if self.pattern is None or not self.pattern.fullmatch(group) or group in _SYSTEM or group.startswith(_SYSTEM_PREFIXES):
+        if self.pattern is None or not self.pattern.fullmatch(group) or is_system_group(group):
             return False
         return self.exclude is None or not self.exclude.fullmatch(group)
+
+
+def is_system_group(group: str) -> bool:
+    """Whether it is one that RocketMQ, or a client of ours, keeps for itself."""
+    return group in _SYSTEM or group.startswith(_SYSTEM_PREFIXES)

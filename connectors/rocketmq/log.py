@@ -11,7 +11,7 @@ from functools import partial
 from connectors.rocketmq.client import client_of, place_of, prove, told
 from connectors.rocketmq.identity import Found, Known
 from connectors.rocketmq.reading import Reader
-from connectors.rocketmq.selection import Selection
+from connectors.rocketmq.selection import Selection, topics_of_brokers
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.partitions import GONE, Bounds, Entries, Log, LogPartition, OutOfRange
@@ -80,7 +80,8 @@ class RocketmqLog(Log):
         """
         with told(self._place):
             found: dict[str, Sequence[MessageQueue]] = {}
-            for name in self._selection.of_cluster({*self._client.topics(), *self._selection.names}):
+            own = topics_of_brokers(self._client.admin.brokers())
+            for name in self._selection.of_cluster({*self._client.topics(), *self._selection.names}, own):
                 try:
                     found[name] = self._client.queues(name, fresh=True)
                 except TopicNotFound:

@@ -139,6 +139,22 @@ TOPICS = (
 )
 """Which topics of the other cluster are meant, and what each is called here."""
 
+GROUPS = (
+    Option("groups", "The consumer groups, separated by commas.", Kind.LIST, "", aliases=("sync.gids",), example="billing"),
+    pattern_option(
+        "groups.pattern",
+        "Groups beside them, but for those of RocketMQ itself: a regular expression that matches the whole name.",
+    ),
+    pattern_option("groups.exclude", "Groups that are left out: a regular expression that matches the whole name."),
+)
+"""Which consumer groups of the other cluster are meant."""
+
+
+def both_problems(config: Config) -> Iterable[Problem]:
+    """What of the options of both clusters does not go together. Connects to nothing."""
+    yield from cluster_problems(config)
+    yield from cluster_problems(config, TARGET)
+
 
 def cluster_problems(config: Config, prefix: str = "") -> Iterable[Problem]:
     """What of these options does not go together. Connects to nothing."""

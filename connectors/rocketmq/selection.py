@@ -1,12 +1,13 @@
 """Which topics of a cluster are read, and which messages of them. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from rocketconnect_sdk.configuration.patterns import compiled
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.routes.reserved import is_reserved
+from rocketmq_remoting import BrokerData
 
 if TYPE_CHECKING:
     import re
@@ -62,10 +63,15 @@ class Selection:
         pattern, exclude = (compiled(text) if (text := config[key]) else None for key in ("topics.pattern", "topics.exclude"))
         return cls([*dict.fromkeys((*config["topics"], *own))], pattern, exclude, config.get("tags") or (), own)
 
-    def of_cluster(self, topics: Iterable[str]) -> list[str]:
-        """Of the topics of a cluster those that are read; those that are named are, whatever they are."""
+    def of_cluster(self, topics: Iterable[str], own: Container[str]) -> list[str]:
+        """Of the topics of a cluster those that are read; those that are named are, whatever they are.
+
+        Args:
+            topics: All that it has.
+            own: Those that its brokers made for themselves, see topics_of_brokers.
+        """
         named = set(self.names)
-        return sorted(topic for topic in topics if topic in named or self._matches(topic))
+        return sorted(topic for topic in topics if topic in named or (topic not in own and self._matches(topic)))
 
     def tags_of(self, topic: str) -> Sequence[str]:
         """The tags that are read of a topic; empty: all messages are."""
@@ -75,3 +81,8 @@ class Selection:
         if self.pattern is None or not self.pattern.fullmatch(topic) or is_reserved(topic):
             return False
         return self.exclude is None or not self.exclude.fullmatch(topic)
+
+
+def topics_of_brokers(brokers: Iterable[BrokerData]) -> frozenset[str]:
+    """The topics that brokers make for themselves, under names of their own."""
+    return frozenset(name for each in brokers for name in (each.name, each.cluster, f"{each.cluster}_REPLY_TOPIC"))

@@ -6,6 +6,7 @@ _NAMES = frozenset(
     {
         "BenchmarkTest",
         "CHECKPOINT_TOPIC",
+        "DefaultHeartBeatSyncerTopic",
         "OFFSET_MOVED_EVENT",
         "SCHEDULE_TOPIC_XXXX",
         "SELF_TEST_TOPIC",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from rocketmq_remoting.batch import EncodedBatch
-    from rocketmq_remoting.model import Message, MessageQueue, Permission
+    from rocketmq_remoting.model import Message, MessageQueue, TopicConfig
     from rocketmq_remoting.protocol.frame import Frame
 
 _SUSPEND = 1 << 1
@@ -246,30 +246,38 @@ def check_filter_request(client_id: str, group: str, topic: str, message_filter:
     return Request(RequestCode.CHECK_CLIENT_CONFIG, {}, json.dumps(body).encode())
 
 
-def create_topic_request(
-    topic: str, *, read_queues: int, write_queues: int, permission: Permission, attributes: Mapping[str, str]
-) -> Request:
-    """Build the request that creates a topic on a broker or changes it."""
-    return Request(
-        RequestCode.UPDATE_AND_CREATE_TOPIC,
-        {
-            "topic": topic,
-            "defaultTopic": _DEFAULT_TOPIC,
-            "readQueueNums": str(read_queues),
-            "writeQueueNums": str(write_queues),
-            "perm": str(int(permission)),
-            "topicFilterType": "SINGLE_TAG",
-            "topicSysFlag": "0",
-            "order": "false",
-            "attributes": ",".join(f"+{name}={value}" for name, value in sorted(attributes.items())),
-        },
-    )
+def topic_request(config: TopicConfig, attributes: Mapping[str, str | None]) -> Request:
+    """Build the request that creates a topic on a broker or changes it; of the attributes these are set (None: taken away)."""
+    fields = {
+        "topic": config.topic,
+        "defaultTopic": _DEFAULT_TOPIC,
+        "readQueueNums": str(config.read_queues),
+        "writeQueueNums": str(config.write_queues),
+        "perm": str(int(config.permission)),
+        "topicFilterType": "SINGLE_TAG",
+        "topicSysFlag": str(config.system_flag),
+        "order": "true" if config.order else "false",
+    }
+    if attributes:
+        # A broker does not see an empty field, and would not find what was signed.
+        fields["attributes"] = ",".join(f"{name}={value}" if value else name for name, value in sorted(_signed(attributes).items()))
+    return Request(RequestCode.UPDATE_AND_CREATE_TOPIC, fields)
+
+
+def group_request(config: Mapping[str, object], attributes: Mapping[str, str | None]) -> Request:
+    """Build the request that creates a consumer group on a broker or sets it anew; attributes as `topic_request`."""
+    body = {**config, "attributes": _signed(attributes)}
+    return Request(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(body).encode())
+
+
+def _signed(attributes: Mapping[str, str | None]) -> dict[str, str]:
+    return {f"-{name}" if value is None else f"+{name}": value or "" for name, value in attributes.items()}
 
 
 def create_group_request(group: str) -> Request:
     """Build the request that creates a consumer group on a broker."""
-    body = {"groupName": group, "consumeEnable": True, "consumeBroadcastEnable": True, "retryQueueNums": 1}
-    return Request(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, {}, json.dumps(body).encode())
+    config = {"groupName": group, "consumeEnable": True, "consumeBroadcastEnable": True, "retryQueueNums": 1}
+    return group_request(config, {})
 
 
 def heartbeat_request(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rocketmq_remoting.errors import ProtocolError
 from rocketmq_remoting.model import BrokerData, Permission, QueueData, TopicConfig, TopicRoute
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # Name servers before 4.9.4 write broker ids as bare numbers where JSON wants strings.
 _BARE_KEY = re.compile(rb"([{,])(\d+):")
@@ -69,16 +72,50 @@ def decode_topic_config(body: bytes) -> TopicConfig:
     """
     parsed = _object(body)
     try:
-        return TopicConfig(
-            topic=str(parsed["topicName"]),
-            read_queues=int(parsed["readQueueNums"]),
-            write_queues=int(parsed["writeQueueNums"]),
-            permission=_permission(parsed["perm"]),
-            attributes={str(name): str(value) for name, value in (parsed.get("attributes") or {}).items()},
-        )
+        return _topic_config(parsed)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         msg = f"the topic configuration lacks or garbles {error}"
         raise ProtocolError(msg) from error
+
+
+def decode_topic_configs(body: bytes) -> dict[str, TopicConfig]:
+    """Decode a broker's configurations of all its topics, by their names.
+
+    Raises:
+        ProtocolError: they aren't.
+    """
+    parsed = _object(body)
+    try:
+        return {str(name): _topic_config(data) for name, data in parsed["topicConfigTable"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        msg = f"the topics of the broker lack or garble {error}"
+        raise ProtocolError(msg) from error
+
+
+def decode_group_configs(body: bytes) -> dict[str, Mapping[str, object]]:
+    """Decode a broker's settings of all its consumer groups, by their names.
+
+    Raises:
+        ProtocolError: they aren't.
+    """
+    parsed = _object(body)
+    try:
+        return {str(name): dict(data) for name, data in parsed["subscriptionGroupTable"].items()}
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        msg = f"the consumer groups of the broker lack or garble {error}"
+        raise ProtocolError(msg) from error
+
+
+def _topic_config(data: Mapping[str, Any]) -> TopicConfig:
+    return TopicConfig(
+        topic=str(data["topicName"]),
+        read_queues=int(data["readQueueNums"]),
+        write_queues=int(data["writeQueueNums"]),
+        permission=_permission(data["perm"]),
+        attributes={str(name): str(value) for name, value in (data.get("attributes") or {}).items()},
+        order=bool(data.get("order")),
+        system_flag=int(data.get("topicSysFlag") or 0),
+    )
 
 
 def _broker(data: dict[str, Any]) -> BrokerData:

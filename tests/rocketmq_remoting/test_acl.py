@@ -91,3 +91,11 @@ def test_a_client_without_an_access_key_is_told_to_give_one(guarded: EmbeddedRoc
         (queue,) = client.queues("allowed", writable=True)
         with pytest.raises(Unauthenticated, match="demands an access key"):
             client.send(queue, Message(b"x"))
+
+
+def test_a_topic_that_is_there_is_changed_with_a_signature(guarded: EmbeddedRocketMQ) -> None:
+    with Client(guarded.name_server, access_key="root", secret_key="root-secret", timeout=10) as root:
+        root.create_topic("grows", queues=1)
+        # No attribute is sent with it.
+        root.create_topic("grows", queues=2)
+        assert len(root.queues("grows")) == 2

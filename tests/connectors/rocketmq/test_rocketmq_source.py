@@ -1,8 +1,11 @@
 """Against the broker that all tests share."""
 
+from contextlib import closing
+
 import pytest
 
 from connectors.rocketmq import messages
+from connectors.rocketmq.log import RocketmqLog
 from connectors.rocketmq.source import RocketmqSource
 from rocketconnect_sdk import Config, PermanentError, Position, SourceBatch, TaskContext, parse
 from rocketconnect_sdk.configuration.connector_options import check_connector, source_options
@@ -209,3 +212,12 @@ def test_a_batch_topic_is_read_message_by_message(cluster: Cluster, topic: str) 
     assert batch.offsets == [(0, number + 1) for number in range(5)]
     assert [each["n"] + each["TAGS"] for each in batch.properties or ()] == [f"{number}t" for number in range(5)]
     assert "INNER_NUM" not in (batch.properties or [{}])[0]
+
+
+def test_a_pattern_leaves_out_the_topics_that_brokers_make_under_their_own_names(cluster: Cluster, topic: str) -> None:
+    cluster.make(topic)
+    there = set(cluster.client.topics())
+    with closing(RocketmqLog(parsed(cluster, topics_pattern=".*"))) as log:
+        found = set(log.topics())
+    assert topic in found
+    assert {"broker-0", "rocketconnect", "rocketconnect_REPLY_TOPIC"} <= there - found

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocketmq_remoting import BrokerData, MessageQueue, Permission, ProtocolError, TopicRoute
-from rocketmq_remoting.protocol.route import decode_cluster, decode_route, decode_topic_config, decode_topic_list
+from rocketmq_remoting.protocol.route import (
+    decode_cluster,
+    decode_group_configs,
+    decode_route,
+    decode_topic_config,
+    decode_topic_configs,
+    decode_topic_list,
+)
 
 ROUTE = {
     "brokerDatas": [{"brokerAddrs": {"0": "1.2.3.4:10911", "1": "1.2.3.5:10911"}, "brokerName": "b", "cluster": "c"}],
@@ -37,24 +44,31 @@ def test_the_bare_numbers_that_old_name_servers_write_as_keys_are_understood() -
     assert decode_route("t", text.encode()) == decode_route("t", json.dumps(ROUTE).encode())
 
 
+_NAMES = [
+    "queueDatas",
+    "brokerDatas",
+    "brokerAddrTable",
+    "topicList",
+    "perm",
+    "topicConfigTable",
+    "subscriptionGroupTable",
+]
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["queueDatas", "brokerDatas", "brokerAddrTable", "topicList", "perm"]), inner)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_NAMES), inner),
     max_leaves=8,
 )
 
 
 @given(json_values.map(lambda value: json.dumps(value).encode()) | st.binary(max_size=40))
 def test_arbitrary_answers_decode_or_raise_protocol_error(body: bytes) -> None:
-    for decode in (lambda data: decode_route("t", data), decode_cluster, decode_topic_list, decode_topic_config):
+    decoders = (decode_cluster, decode_topic_list, decode_topic_config, decode_topic_configs, decode_group_configs)
+    for decode in (lambda data: decode_route("t", data), *decoders):
         try:
             decoded = decode(body)
         except ProtocolError:
             continue
-        assert isinstance(decoded, TopicRoute | tuple | list)
+        assert isinstance(decoded, TopicRoute | tuple | list | dict)
 
 
 def test_a_topic_configuration_tells_the_type() -> None:

@@ -1,0 +1,1 @@
+"""How topics and consumer groups of another cluster are set, followed here."""
