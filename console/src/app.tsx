@@ -81,9 +81,9 @@ export function App() {
 }
 
 function Page({ route }: { route: Route }) {
-  const [first, name, tab] = route.path;
+  const [first, name, tab, ...rest] = route.path;
   if (first === undefined) return <Pipelines query={route.query} />;
-  if (first === "connectors" && name) return <ConnectorPage key={name} name={name} tab={tab ?? "tasks"} />;
+  if (first === "connectors" && name) return <ConnectorPage key={name} name={name} tab={tab ?? "tasks"} rest={rest} query={route.query} />;
   if (first === "cluster") return <Cluster />;
   return <p>{t("app.noPage")}</p>;
 }
