@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
 import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
+import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf } from "../../console/src/model/topics.ts";
 import { corrected, cut, editable, fromBase64, hexDump, pretty, same, tabulate, textOf, toBase64 } from "../../console/src/model/values.ts";
 
 const connector = (name, type, config) => ({ name, uid: `uid-${name}`, type: `CONNECTOR_TYPE_${type}`, config });
@@ -171,4 +172,46 @@ test("letters are taken when the sink has come to the ends of all queues through
   assert(areTaken({ "r/b/0": "17", "r/b/1": "3" }, positions));
   assert(!areTaken({ "r/b/0": "18" }, positions));
   assert(!areTaken({ "r/b/2": "0" }, positions));
+});
+
+test("a topic says how much is in it, who writes it, and what its readers have left of it", () => {
+  assert.equal(messagesOf({ queues: [{ earliest: "2", latest: "10" }, { earliest: "0", latest: "1" }, {}] }), 9);
+  const all = [
+    connector("in", "SOURCE", { topic: "t" }),
+    connector("tables", "SOURCE", { "topic.prefix": "db." }),
+    connector("out", "SINK", { topics: "t,tt" }),
+    connector("new", "SINK", { topics: "t" }),
+    connector("both", "DIRECT", {}),
+  ];
+  const lags = [{ queue: "t/b/0", messages: "3" }, { queue: "t/b/1", messages: "4" }, { queue: "tt/b/0", messages: "5" }];
+  const known = states(["out", "RUNNING", [{ metrics: { lags: lags.slice(0, 1) } }, { metrics: { lags: lags.slice(1) } }]]);
+  assert.deepEqual(usesOf("t", all, known), { writers: ["in"], readers: [{ connector: "out", lag: 7 }, { connector: "new", lag: null }] });
+  assert.deepEqual(usesOf("db.orders", all, known), { writers: ["tables"], readers: [] });
+});
+
+test("messages are read as a connector reads them, and with options that people give", () => {
+  const config = { topics: "t", "value.converter": "json", "value.converter.schemas.enable": "false", "rocketmq.access.key": "a", url: "u" };
+  assert.deepEqual(readingOf(config), { "value.converter": "json", "value.converter.schemas.enable": "false", "rocketmq.access.key": "a" });
+  assert.deepEqual(optionsOf(" a = b=c \n\n# no\nd="), { a: "b=c", d: "" });
+  assert.equal(optionsOf("a=b\n=c"), "=c");
+});
+
+test("messages are looked at from the place that was chosen", () => {
+  assert.deepEqual(startOf("last", "7"), {});
+  assert.deepEqual(startOf("first", ""), { offset: "0" });
+  assert.deepEqual(startOf("offset", "7"), { offset: "7" });
+  assert.deepEqual(startOf("offset", "7x"), {});
+  assert.deepEqual(startOf("since", "2026-01-01T00:00:00Z"), { since: "2026-01-01T00:00:00.000Z" });
+  assert.deepEqual(startOf("since", ""), {});
+});
+
+test("a value that is no text is told as base64, and text that looks like it stays text", () => {
+  assert.deepEqual([...bytesOf("/wA=", 2)], [255, 0]);
+  assert.equal(textOf(bytesOf("abcd", 4)), "abcd");
+  assert.equal(textOf(bytesOf("not base64", 3)), "not base64");
+});
+
+test("a message is named by its queue and offset, and a row of a packed one by its number too", () => {
+  assert.equal(placeOf({ queue: "t/b/0", offset: "7" }), "b/0 : 7");
+  assert.equal(placeOf({ queue: "t/b/0", offset: "7", rows: 2, row: 1 }), "b/0 : 7 / 1");
 });
