@@ -8,6 +8,8 @@ import { Cluster } from "./pages/cluster.tsx";
 import { ConnectorPage } from "./pages/connector.tsx";
 import { Pipelines } from "./pages/pipelines.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
+import { TopicPage } from "./pages/topics/topic.tsx";
+import { Topics } from "./pages/topics/topics.tsx";
 import { Notice } from "./parts/notice.tsx";
 import { chooseLanguage, currentLanguage, t } from "./words/words.ts";
 
@@ -37,8 +39,11 @@ export function App() {
           <a class="name" href={href([])}>
             {t("app.name")}
           </a>
-          <a href={href([])} aria-current={route.path[0] === "cluster" ? undefined : "page"}>
+          <a href={href([])} aria-current={["topics", "cluster"].includes(route.path[0] ?? "") ? undefined : "page"}>
             {t("pipelines.title")}
+          </a>
+          <a href={href(["topics"])} aria-current={route.path[0] === "topics" ? "page" : undefined}>
+            {t("topics.title")}
           </a>
           <a href={href(["cluster"])} aria-current={route.path[0] === "cluster" ? "page" : undefined}>
             {t("cluster.title")}
@@ -81,10 +86,11 @@ export function App() {
 }
 
 function Page({ route }: { route: Route }) {
-  const [first, name, tab] = route.path;
+  const [first, name, tab, ...rest] = route.path;
   if (first === undefined) return <Pipelines query={route.query} />;
-  if (first === "connectors" && name) return <ConnectorPage key={name} name={name} tab={tab ?? "tasks"} />;
-  if (first === "cluster") return <Cluster />;
+  if (first === "connectors" && name) return <ConnectorPage key={name} name={name} tab={tab ?? "tasks"} rest={rest} query={route.query} />;
+  if (first === "topics") return name ? <TopicPage key={name} name={name} query={route.query} /> : <Topics query={route.query} />;
+  if (first === "cluster") return <Cluster tab={name ?? "workers"} />;
   return <p>{t("app.noPage")}</p>;
 }
 

@@ -3,6 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
+import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
+import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf } from "../../console/src/model/topics.ts";
+import { corrected, cut, editable, fromBase64, hexDump, pretty, same, tabulate, textOf, toBase64 } from "../../console/src/model/values.ts";
 
 const connector = (name, type, config) => ({ name, uid: `uid-${name}`, type: `CONNECTOR_TYPE_${type}`, config });
 const states = (...all) => new Map(all.map(([name, state, tasks = []]) => [`uid-${name}`, { state: `STATE_${state}`, tasks }]));
@@ -90,4 +93,125 @@ test("configurations differ by what was added, taken away and changed", () => {
     { key: "c", before: "3", after: "4" },
     { key: "d", before: undefined, after: "" },
   ]);
+});
+
+test("JSON gets lines, and its numbers, keys and texts stay as they are written", () => {
+  const text = '{"a":12345678901234567890,"a":[1.50,{}],"t":"x\\"}{,","e":[]}';
+  assert.equal(pretty(text), '{\n  "a": 12345678901234567890,\n  "a": [\n    1.50,\n    {}\n  ],\n  "t": "x\\"}{,",\n  "e": []\n}');
+  assert.equal(pretty("{]"), null);
+  assert.equal(pretty('"a"'), '"a"');
+});
+
+test("JSON objects become rows of one table, each value as it is written", () => {
+  assert.deepEqual(tabulate(['{"id":9007199254740993,"n":{"x":[1, 2]}}', '{"id":2,"t":"a,b"}']), {
+    columns: ["id", "n", "t"],
+    rows: [["9007199254740993", '{"x":[1,2]}', undefined], ["2", undefined, "a,b"]],
+  });
+  assert.equal(tabulate(['{"id":1}', "[1]"]), null);
+  assert.equal(tabulate([]), null);
+  assert.deepEqual(tabulate(["{}"]), { columns: [], rows: [[]] });
+});
+
+test("a value is corrected in the form that changes nothing but what people change", () => {
+  const bytes = (text) => new TextEncoder().encode(text);
+  for (const text of ["", "a\nb", "a\r\nb\r\n", "\u00fc\u4e2d\ud83d\ude00"]) {
+    const { form, text: shown } = editable(bytes(text));
+    assert.equal(form, "text");
+    assert(!shown.includes("\r"));
+    assert(same(corrected(form, shown, bytes(text)), bytes(text)), text);
+  }
+  for (const content of [bytes("a\r\nb\nc"), bytes("a\rb"), bytes("\ufeffa"), bytes("a\u0000"), Uint8Array.from([0xff, 0xfe, 0])]) {
+    const { form, text: shown } = editable(content);
+    assert.equal(form, "hex");
+    assert(same(corrected(form, shown, content), content));
+  }
+  assert.equal(editable(new Uint8Array(300_000).fill(97)).form, "file");
+  assert.equal(editable(new Uint8Array(5000)).form, "file");
+  assert.equal(corrected("hex", "61 6g", bytes("")), 4);
+  assert.equal(corrected("hex", "61 6", bytes("")), 4);
+});
+
+test("bytes pass base64 and hex whole, and what is long is cut between characters", () => {
+  const all = Uint8Array.from({ length: 70_000 }, (_, index) => index % 256);
+  assert(same(fromBase64(toBase64(all)), all));
+  assert.equal(textOf(Uint8Array.from([0xc3])), null);
+  assert.equal(hexDump(new TextEncoder().encode("A\u0000"), 16), `00000000  41 00${" ".repeat(42)}  A.`);
+  assert.equal(hexDump(all, 32).split("\n").length, 2);
+  assert.equal(cut("a\ud83d\ude00", 2), "a");
+  assert.equal(cut("ab", 2), "ab");
+});
+
+test("a dead letter is corrected as its rows, as its source reads it, or as the body of its message", () => {
+  const poll = { stage: "STAGE_POLL" };
+  assert.equal(correctedOf({ deadLetter: poll, notes: { "source.partition": "f" } }), "record");
+  assert.equal(correctedOf({ deadLetter: { ...poll, edition: "b:0:1" }, notes: { "source.partition": "f" } }), "body");
+  assert.equal(correctedOf({ deadLetter: poll, notes: {} }), "body");
+  const rows = [{ value: '{"a":1}' }, { value: "null" }];
+  assert.equal(correctedOf({ packed: { rows, count: 2 } }), "rows");
+  assert.equal(rowsText({ packed: { rows, count: 2 } }), '[{"a":1},null]');
+  assert.equal(rowsText({ packed: { rows: rows.slice(0, 1), count: 1 } }), '{"a":1}');
+  assert.equal(rowsText({ packed: { rows, count: 3 } }), null);
+  assert.equal(rowsText({ packed: { rows: [{ value: "", problem: "NaN" }], count: 1 } }), null);
+});
+
+test("an order is about the letters that were chosen, or about all that the list is asked for", () => {
+  const filter = filterOf(new URLSearchParams("hours=1&stage=POLL&error=E&page=2"), Date.parse("2026-01-01T01:00:00Z"));
+  assert.deepEqual(filter, { since: "2026-01-01T00:00:00.000Z", stage: "STAGE_POLL", error: "E" });
+  assert.deepEqual(filterOf(new URLSearchParams("stage=DREAM&hours=x"), 0), {});
+  assert.deepEqual(ordered({ ids: ["a"], filter }), { ids: ["a"] });
+  assert.deepEqual(ordered({ ids: [], filter: { error: "E" } }), { all: true, error: "E" });
+});
+
+test("a letter says what was done with it, and a cut one that was edited is whole", () => {
+  assert.deepEqual(marksOf({ cut: true, replayedTime: "t", copyOf: "" }), ["replayed", "cut"]);
+  assert.deepEqual(marksOf({ cut: true, edition: "e" }), ["edited"]);
+});
+
+test("letters are taken when the sink has come to the ends of all queues through which they went", () => {
+  const positions = [{ partition: "r/b/0", offset: "[17]" }, { partition: "r/b/1", offset: "3" }];
+  assert(areTaken({ "r/b/0": "17", "r/b/1": "3" }, positions));
+  assert(!areTaken({ "r/b/0": "18" }, positions));
+  assert(!areTaken({ "r/b/2": "0" }, positions));
+});
+
+test("a topic says how much is in it, who writes it, and what its readers have left of it", () => {
+  assert.equal(messagesOf({ queues: [{ earliest: "2", latest: "10" }, { earliest: "0", latest: "1" }, {}] }), 9);
+  const all = [
+    connector("in", "SOURCE", { topic: "t" }),
+    connector("tables", "SOURCE", { "topic.prefix": "db." }),
+    connector("out", "SINK", { topics: "t,tt" }),
+    connector("new", "SINK", { topics: "t" }),
+    connector("both", "DIRECT", {}),
+  ];
+  const lags = [{ queue: "t/b/0", messages: "3" }, { queue: "t/b/1", messages: "4" }, { queue: "tt/b/0", messages: "5" }];
+  const known = states(["out", "RUNNING", [{ metrics: { lags: lags.slice(0, 1) } }, { metrics: { lags: lags.slice(1) } }]]);
+  assert.deepEqual(usesOf("t", all, known), { writers: ["in"], readers: [{ connector: "out", lag: 7 }, { connector: "new", lag: null }] });
+  assert.deepEqual(usesOf("db.orders", all, known), { writers: ["tables"], readers: [] });
+});
+
+test("messages are read as a connector reads them, and with options that people give", () => {
+  const config = { topics: "t", "value.converter": "json", "value.converter.schemas.enable": "false", "rocketmq.access.key": "a", url: "u" };
+  assert.deepEqual(readingOf(config), { "value.converter": "json", "value.converter.schemas.enable": "false", "rocketmq.access.key": "a" });
+  assert.deepEqual(optionsOf(" a = b=c \n\n# no\nd="), { a: "b=c", d: "" });
+  assert.equal(optionsOf("a=b\n=c"), "=c");
+});
+
+test("messages are looked at from the place that was chosen", () => {
+  assert.deepEqual(startOf("last", "7"), {});
+  assert.deepEqual(startOf("first", ""), { offset: "0" });
+  assert.deepEqual(startOf("offset", "7"), { offset: "7" });
+  assert.deepEqual(startOf("offset", "7x"), {});
+  assert.deepEqual(startOf("since", "2026-01-01T00:00:00Z"), { since: "2026-01-01T00:00:00.000Z" });
+  assert.deepEqual(startOf("since", ""), {});
+});
+
+test("a value that is no text is told as base64, and text that looks like it stays text", () => {
+  assert.deepEqual([...bytesOf("/wA=", 2)], [255, 0]);
+  assert.equal(textOf(bytesOf("abcd", 4)), "abcd");
+  assert.equal(textOf(bytesOf("not base64", 3)), "not base64");
+});
+
+test("a message is named by its queue and offset, and a row of a packed one by its number too", () => {
+  assert.equal(placeOf({ queue: "t/b/0", offset: "7" }), "b/0 : 7");
+  assert.equal(placeOf({ queue: "t/b/0", offset: "7", rows: 2, row: 1 }), "b/0 : 7 / 1");
 });

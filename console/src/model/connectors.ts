@@ -58,6 +58,8 @@ export interface Row {
   tasks: number;
   /** How many of them are in the state of the connector. */
   alike: number;
+  /** How many dead letters its tasks have sent since they were started. */
+  deadLetters: number;
   topics: string[];
   /** Connectors that write to its topics, and that read them; it is not among them. */
   writers: string[];
@@ -167,6 +169,7 @@ function rowOf(connector: Connector, state: ConnectorState | undefined): Row {
     lag: lagOf(tasks),
     tasks: tasks.filter((each) => (each.task ?? 0) >= 0).length,
     alike: tasks.filter((each) => (each.task ?? 0) >= 0 && stateOf(each) === stateOf(state)).length,
+    deadLetters: tasks.reduce((sum, each) => sum + Number(each.metrics?.deadLetters ?? 0), 0),
     topics: topicsOf(kind, config),
     writers: [],
     readers: [],

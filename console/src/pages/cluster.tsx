@@ -1,9 +1,15 @@
 import { ask, askAll, Refused } from "../api/client.ts";
 import { usePolled } from "../api/live.ts";
 import type { Worker } from "../model/connectors.ts";
+import { href } from "../model/route.ts";
+import { useSession } from "../model/session.ts";
 import { Ago, Old, Trouble } from "../parts/shown.tsx";
 import { number, t } from "../words/words.ts";
+import { Draining } from "./cluster/draining.tsx";
+import { Levels } from "./cluster/levels.tsx";
+import { Secrets } from "./cluster/secrets.tsx";
 
+const TABS = ["workers", "levels", "secrets"] as const;
 const EVERY_MS = 3000;
 
 interface Readiness {
@@ -22,12 +28,31 @@ async function readiness(signal: AbortSignal): Promise<Readiness> {
   }
 }
 
-export function Cluster() {
+export function Cluster({ tab }: { tab: string }) {
+  const shown = TABS.find((each) => each === tab) ?? TABS[0];
+  return (
+    <>
+      <h1>{t("cluster.title")}</h1>
+      <nav class="tabs" aria-label={t("cluster.tabs")}>
+        {TABS.map((each) => (
+          <a key={each} href={href(["cluster", ...(each === TABS[0] ? [] : [each])])} aria-current={each === shown ? "page" : undefined}>
+            {t(`cluster.tab.${each}`)}
+          </a>
+        ))}
+      </nav>
+      {shown === "workers" && <Processes />}
+      {shown === "levels" && <Levels />}
+      {shown === "secrets" && <Secrets />}
+    </>
+  );
+}
+
+function Processes() {
+  const session = useSession();
   const workers = usePolled((signal) => askAll<Worker>("v1/workers", "workers", signal), EVERY_MS, "workers");
   const ready = usePolled(readiness, EVERY_MS, "readyz");
   return (
     <>
-      <h1>{t("cluster.title")}</h1>
       <Trouble of={[ready, workers]} />
       <h2>{t("cluster.services")}</h2>
       {ready.value && (
@@ -55,16 +80,17 @@ export function Cluster() {
         </Old>
       )}
       <h2>{t("cluster.workers")}</h2>
+      {session.readOnly !== undefined && <p class="quiet">{t("connector.readOnly", { why: session.readOnly })}</p>}
       {workers.value && (
         <Old of={[workers]}>
-          {workers.value.length ? <Workers workers={workers.value} /> : <p>{t("cluster.noWorkers")}</p>}
+          {workers.value.length ? <Workers workers={workers.value} done={workers.again} /> : <p>{t("cluster.noWorkers")}</p>}
         </Old>
       )}
     </>
   );
 }
 
-function Workers({ workers }: { workers: Worker[] }) {
+function Workers({ workers, done }: { workers: Worker[]; done: () => void }) {
   return (
     <table class="cards">
       <thead>
@@ -80,6 +106,7 @@ function Workers({ workers }: { workers: Worker[] }) {
           </th>
           <th scope="col">{t("column.lease")}</th>
           <th scope="col">{t("column.labels")}</th>
+          <th scope="col">{t("column.order")}</th>
         </tr>
       </thead>
       <tbody>
@@ -108,6 +135,9 @@ function Workers({ workers }: { workers: Worker[] }) {
               {Object.entries(each.labels ?? {})
                 .map(([name, value]) => `${name}=${value}`)
                 .join(", ")}
+            </td>
+            <td data-label={t("column.order")}>
+              <Draining worker={each} done={done} />
             </td>
           </tr>
         ))}

@@ -13,13 +13,22 @@ import { History } from "./connector/history.tsx";
 import { Log } from "./connector/log.tsx";
 import { Positions } from "./connector/positions.tsx";
 import { Tasks } from "./connector/tasks.tsx";
+import { Letters } from "./letters/letters.tsx";
 
-const TABS = ["tasks", "configuration", "positions", "history", "log"] as const;
+const TABS = ["tasks", "letters", "configuration", "positions", "history", "log"] as const;
 const SILENT_MS = 30_000;
 const CONNECTOR_MS = 3000;
 const OTHERS_MS = 30_000;
 
-export function ConnectorPage({ name, tab }: { name: string; tab: string }) {
+interface Asked {
+  name: string;
+  tab: string;
+  /** What stands behind the tab in the address. */
+  rest: string[];
+  query: URLSearchParams;
+}
+
+export function ConnectorPage({ name, tab, rest, query }: Asked) {
   const path = `v1/connectors/${segment(name)}`;
   const live = useStream<ConnectorState, Schemas["state.WatchConnectorStateResponse"]>(
     `${path}/state:watch`,
@@ -86,9 +95,10 @@ export function ConnectorPage({ name, tab }: { name: string; tab: string }) {
       </nav>
       {shown === "tasks" && state && (
         <Old of={[live]}>
-          <Tasks tasks={state.tasks ?? []} />
+          <Tasks name={name} tasks={state.tasks ?? []} />
         </Old>
       )}
+      {shown === "letters" && <Letters name={name} path={path} rest={rest} query={query} />}
       {shown === "configuration" && connector && <Configuration connector={connector} />}
       {shown === "positions" && <Positions path={path} />}
       {shown === "history" && <History path={path} />}

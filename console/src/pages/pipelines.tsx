@@ -132,6 +132,11 @@ function Line({ row }: { row: Row }) {
           {t(`kind.${row.kind}`)}
           {row.tasks > 0 && ` · ${t(row.alike === row.tasks ? "row.tasks" : "row.alike", { alike: row.alike, tasks: row.tasks })}`}
         </div>
+        {row.deadLetters > 0 && (
+          <div>
+            <a href={href(["connectors", row.name, "letters"])}>{t("row.deadLetters", { count: number(row.deadLetters) })}</a>
+          </div>
+        )}
         {wrong && <p class="why">{row.trace || t(`means.${row.state}`)}</p>}
       </td>
       <td data-label={t("column.path")}>

@@ -15,7 +15,7 @@ export function Path({ row }: { row: Row }) {
     );
   }
   if (!row.topics.length) return <span class="path">{own}</span>;
-  const topics = <span class="topic">{row.topics.length > FIRST ? some(row.topics) : row.topics.join(", ")}</span>;
+  const topics = <span class="topic">{row.topics.length > FIRST ? some(row.topics) : row.topics.map(linked)}</span>;
   const source = row.kind === "SOURCE";
   return (
     <span class="path">
@@ -24,6 +24,16 @@ export function Path({ row }: { row: Row }) {
       {topics}
       <span class="arrow">→</span>
       {source ? <Ends names={row.readers} nobody={t("row.nobodyReads")} /> : own}
+    </span>
+  );
+}
+
+/** A form of names stands for many. */
+function linked(topic: string, index: number) {
+  return (
+    <span key={topic}>
+      {index > 0 && ", "}
+      {topic.includes("${") ? topic : <a href={href(["topics", topic])}>{topic}</a>}
     </span>
   );
 }

@@ -1,8 +1,9 @@
 import { lagOf, rateOf, stateOf, type TaskState, WRONG } from "../../model/connectors.ts";
+import { href } from "../../model/route.ts";
 import { Ago, Badge, lagText, rateText } from "../../parts/shown.tsx";
 import { moment, number, t } from "../../words/words.ts";
 
-export function Tasks({ tasks }: { tasks: TaskState[] }) {
+export function Tasks({ name, tasks }: { name: string; tasks: TaskState[] }) {
   if (!tasks.length) return <p>{t("tasks.none")}</p>;
   return (
     <table class="cards">
@@ -33,14 +34,14 @@ export function Tasks({ tasks }: { tasks: TaskState[] }) {
       </thead>
       <tbody>
         {tasks.map((each) => (
-          <Line key={each.task} task={each} />
+          <Line key={each.task} name={name} task={each} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function Line({ task }: { task: TaskState }) {
+function Line({ name, task }: { name: string; task: TaskState }) {
   const state = stateOf(task);
   const metrics = task.metrics;
   const share = Object.entries(task.config ?? {});
@@ -93,7 +94,7 @@ function Line({ task }: { task: TaskState }) {
         {count(metrics?.errors)}
       </td>
       <td class="number" data-label={t("column.deadLetters")}>
-        {count(metrics?.deadLetters)}
+        {Number(metrics?.deadLetters ?? 0) ? <a href={href(["connectors", name, "letters"])}>{count(metrics?.deadLetters)}</a> : count(undefined)}
       </td>
     </tr>
   );

@@ -1,0 +1,165 @@
+// Messages of a topic, as converters read them. They are asked for once: a process is started for each look.
+import { useEffect, useState } from "preact/hooks";
+
+import { ask, askAll, Away, Refused, type Schemas, segment } from "../../api/client.ts";
+import { usePolled } from "../../api/live.ts";
+import type { Connector } from "../../model/connectors.ts";
+import { go, href } from "../../model/route.ts";
+import { optionsOf, type Peeked, readingOf, type Start, startOf, STARTS } from "../../model/topics.ts";
+import { Failure } from "../../parts/asking.tsx";
+import { t } from "../../words/words.ts";
+import { Records } from "./records.tsx";
+
+const AMOUNTS = ["10", "30", "100"] as const;
+const PLUGINS_MS = 60_000;
+const EXAMPLE = "value.converter.schemas.enable=false";
+
+interface Given {
+  topic: string;
+  connectors: Connector[];
+  query: URLSearchParams;
+}
+
+export function Messages({ topic, connectors, query }: Given) {
+  const [found, setFound] = useState<Peeked>();
+  const [trouble, setTrouble] = useState<Away | Refused>();
+  const [busy, setBusy] = useState(false);
+  const [options, setOptions] = useState("");
+  const given = {
+    start: (STARTS.find((each) => each === query.get("start")) ?? "last") as Start,
+    at: query.get("at") ?? "",
+    queue: query.get("queue") ?? "",
+    amount: query.get("amount") ?? AMOUNTS[0],
+    as: query.get("as") ?? "",
+  };
+  const converters = usePolled((signal) => askAll<Schemas["connector.Plugin"]>("v1/plugins", "plugins", signal), PLUGINS_MS, "plugins").value ?? [];
+  const names = converters.filter((each) => each.type === "PLUGIN_TYPE_CONVERTER").map((each) => each.name ?? "");
+  const choose = (next: Partial<typeof given>) => go(href(["topics", topic], { ...given, ...next }), true);
+  const more = optionsOf(options);
+  const reads = connectors.filter((each) => each.name && Object.keys(readingOf(each.config ?? {})).length);
+  const config = () => {
+    const connector = given.as.startsWith("=") ? reads.find((each) => each.name === given.as.slice(1)) : undefined;
+    const named = given.as && !given.as.startsWith("=") ? { "value.converter": given.as } : {};
+    return { ...(connector ? readingOf(connector.config ?? {}) : named), ...(typeof more === "string" ? {} : more) };
+  };
+  const look = async (places?: Peeked["next"]) => {
+    setBusy(true);
+    setTrouble(undefined);
+    const begin = places ? { places } : startOf(given.start, given.at);
+    const body = { messages: Number(given.amount), queue: given.queue.trim(), config: config(), ...begin };
+    try {
+      setFound(await ask<Peeked>(`v1/topics/${segment(topic)}:peek`, { method: "POST", body }));
+    } catch (error) {
+      if (!(error instanceof Away || error instanceof Refused)) throw error;
+      setTrouble(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  useEffect(() => void look(), []);
+  return (
+    <>
+      <h2>{t("messages.title")}</h2>
+      <form
+        class="messages"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void look();
+        }}
+      >
+        <label>
+          {t("messages.start")}
+          <select value={given.start} onChange={(event) => choose({ start: event.currentTarget.value as Start, at: "" })}>
+            {STARTS.map((each) => (
+              <option key={each} value={each}>
+                {t(`start.${each}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+        {given.start === "offset" && (
+          <label>
+            {t("column.offset")}
+            <input required inputMode="numeric" pattern="\d+" value={given.at} onInput={(event) => choose({ at: event.currentTarget.value })} />
+          </label>
+        )}
+        {given.start === "since" && (
+          <label>
+            {t("column.time")}
+            <input required type="datetime-local" step="1" value={given.at} onInput={(event) => choose({ at: event.currentTarget.value })} />
+          </label>
+        )}
+        <label>
+          {t("messages.queue")}
+          <input autoComplete="off" placeholder={t("pipelines.all")} value={given.queue} onInput={(event) => choose({ queue: event.currentTarget.value })} />
+        </label>
+        <label>
+          {t("messages.amount")}
+          <select value={given.amount} onChange={(event) => choose({ amount: event.currentTarget.value })}>
+            {AMOUNTS.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          {t("messages.as")}
+          <select value={given.as} onChange={(event) => choose({ as: event.currentTarget.value })}>
+            <option value="">{t("messages.asTheyAre")}</option>
+            {reads.map((each) => (
+              <option key={each.name} value={`=${each.name}`}>
+                {t("messages.asConnector", { name: each.name ?? "" })}
+              </option>
+            ))}
+            {names.map((each) => (
+              <option key={each} value={each}>
+                {t("messages.asConverter", { name: each })}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit" class="outline" disabled={busy || typeof more === "string"} aria-busy={busy}>
+          {t("messages.show")}
+        </button>
+      </form>
+      <details>
+        <summary>{t("messages.options")}</summary>
+        <textarea
+          aria-label={t("messages.options")}
+          rows={3}
+          spellcheck={false}
+          placeholder={EXAMPLE}
+          value={options}
+          aria-invalid={typeof more === "string" ? "true" : undefined}
+          onInput={(event) => setOptions(event.currentTarget.value)}
+        />
+        {typeof more === "string" && <p class="why">{t("messages.noOption", { line: more })}</p>}
+      </details>
+      {trouble && <Failure error={trouble} />}
+      {found && <Told found={found} converted={given.as !== ""} />}
+      {found && (found.records?.length ?? 0) > 0 && (
+        <p class="answers">
+          <button type="button" class="outline" disabled={busy} onClick={() => void look(found.next)}>
+            {t("messages.next")}
+          </button>
+        </p>
+      )}
+    </>
+  );
+}
+
+function Told({ found, converted }: { found: Peeked; converted: boolean }) {
+  const records = found.records ?? [];
+  return (
+    <>
+      {found.problems?.map((each) => (
+        <p key={each.key} class="alert">
+          <b>{each.key}</b>: {each.reason} {each.fix}
+        </p>
+      ))}
+      {found.trouble && <p class="alert lines">{found.trouble}</p>}
+      {records.length ? <Records records={records} converted={converted} /> : !found.problems?.length && !found.trouble && <p role="status">{t("messages.none")}</p>}
+    </>
+  );
+}
