@@ -2,6 +2,7 @@ import { ask, askAll, Refused } from "../api/client.ts";
 import { usePolled } from "../api/live.ts";
 import type { Worker } from "../model/connectors.ts";
 import { Ago, Old, Trouble } from "../parts/shown.tsx";
+import { Table } from "../parts/table.tsx";
 import { number, t } from "../words/words.ts";
 
 const EVERY_MS = 3000;
@@ -32,26 +33,18 @@ export function Cluster() {
       <h2>{t("cluster.services")}</h2>
       {ready.value && (
         <Old of={[ready]}>
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">{t("column.service")}</th>
-                <th scope="col">{t("column.state")}</th>
+          <Table columns={["column.service", "column.state"]}>
+            {Object.entries(ready.value.services).map(([name, said]) => (
+              <tr key={name} class={said === "SERVING" ? "" : "wrong"}>
+                <td data-label={t("column.service")}>{name}</td>
+                <td data-label={t("column.state")}>
+                  <span class={`badge ${said === "SERVING" ? "running" : "failed"}`}>
+                    {said === "SERVING" ? t("cluster.well") : t("cluster.unwell", { said })}
+                  </span>
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {Object.entries(ready.value.services).map(([name, said]) => (
-                <tr key={name} class={said === "SERVING" ? "" : "wrong"}>
-                  <td data-label={t("column.service")}>{name}</td>
-                  <td data-label={t("column.state")}>
-                    <span class={`badge ${said === "SERVING" ? "running" : "failed"}`}>
-                      {said === "SERVING" ? t("cluster.well") : t("cluster.unwell", { said })}
-                    </span>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         </Old>
       )}
       <h2>{t("cluster.workers")}</h2>
@@ -66,52 +59,46 @@ export function Cluster() {
 
 function Workers({ workers }: { workers: Worker[] }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.state")}</th>
-          <th scope="col">{t("column.worker")}</th>
-          <th scope="col">{t("column.address")}</th>
-          <th scope="col" class="number">
-            {t("column.tasks")}
-          </th>
-          <th scope="col" class="number">
-            {t("column.weight")}
-          </th>
-          <th scope="col">{t("column.lease")}</th>
-          <th scope="col">{t("column.labels")}</th>
+    <Table
+      columns={[
+        "column.state",
+        "column.worker",
+        "column.address",
+        "column.tasks",
+        "column.weight",
+        "column.lease",
+        "column.labels",
+      ]}
+      numbers={["column.tasks", "column.weight"]}
+    >
+      {workers.map((each) => (
+        <tr key={each.workerId} class={each.alive ? "" : "wrong"}>
+          <td data-label={t("column.state")}>
+            <span class={`badge ${!each.alive ? "failed" : each.drained ? "paused" : "running"}`}>
+              {!each.alive ? t("cluster.dead") : each.drained ? t("cluster.drained") : t("cluster.alive")}
+            </span>
+          </td>
+          <td data-label={t("column.worker")}>
+            {each.workerId}
+            <div class="quiet" title={(each.plugins ?? []).join(", ")}>
+              {t("cluster.plugins", { count: each.plugins?.length ?? 0 })}
+            </div>
+          </td>
+          <td data-label={t("column.address")}>{each.address}</td>
+          <td class="number" data-label={t("column.tasks")}>
+            {number(each.tasks ?? 0)}
+          </td>
+          <td class="number" data-label={t("column.weight")}>
+            {number(each.weight ?? 1)}
+          </td>
+          <td data-label={t("column.lease")}>{each.alive ? "" : <Ago time={each.leaseUntil} />}</td>
+          <td data-label={t("column.labels")}>
+            {Object.entries(each.labels ?? {})
+              .map(([name, value]) => `${name}=${value}`)
+              .join(", ")}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {workers.map((each) => (
-          <tr key={each.workerId} class={each.alive ? "" : "wrong"}>
-            <td data-label={t("column.state")}>
-              <span class={`badge ${!each.alive ? "failed" : each.drained ? "paused" : "running"}`}>
-                {!each.alive ? t("cluster.dead") : each.drained ? t("cluster.drained") : t("cluster.alive")}
-              </span>
-            </td>
-            <td data-label={t("column.worker")}>
-              {each.workerId}
-              <div class="quiet" title={(each.plugins ?? []).join(", ")}>
-                {t("cluster.plugins", { count: each.plugins?.length ?? 0 })}
-              </div>
-            </td>
-            <td data-label={t("column.address")}>{each.address}</td>
-            <td class="number" data-label={t("column.tasks")}>
-              {number(each.tasks ?? 0)}
-            </td>
-            <td class="number" data-label={t("column.weight")}>
-              {number(each.weight ?? 1)}
-            </td>
-            <td data-label={t("column.lease")}>{each.alive ? "" : <Ago time={each.leaseUntil} />}</td>
-            <td data-label={t("column.labels")}>
-              {Object.entries(each.labels ?? {})
-                .map(([name, value]) => `${name}=${value}`)
-                .join(", ")}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

@@ -6,6 +6,7 @@ import { type Connector, type ConnectorState, KINDS, type Row, rowsOf, STATES, W
 import { go, href } from "../model/route.ts";
 import { Path } from "../parts/path.tsx";
 import { Ago, Badge, lagText, Old, rateText, Trouble } from "../parts/shown.tsx";
+import { Table } from "../parts/table.tsx";
 import { number, t } from "../words/words.ts";
 
 const SILENT_MS = 120_000;
@@ -80,26 +81,14 @@ function Listed({ rows, query }: { rows: Row[]; query: URLSearchParams }) {
         )}
       </p>
       {found.length ? (
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">{t("column.state")}</th>
-              <th scope="col">{t("column.connector")}</th>
-              <th scope="col">{t("column.path")}</th>
-              <th scope="col" class="number">
-                {t("column.rate")}
-              </th>
-              <th scope="col" class="number">
-                {t("column.lag")}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((row) => (
-              <Line key={row.name} row={row} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          columns={["column.state", "column.connector", "column.path", "column.rate", "column.lag"]}
+          numbers={["column.rate", "column.lag"]}
+        >
+          {shown.map((row) => (
+            <Line key={row.name} row={row} />
+          ))}
+        </Table>
       ) : (
         <p>{t("pipelines.noneFound")}</p>
       )}

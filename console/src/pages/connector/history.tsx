@@ -2,6 +2,7 @@ import { ask, type Schemas } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
 import { type Change, differences, type Revision } from "../../model/connectors.ts";
 import { Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { moment, t, type Word } from "../../words/words.ts";
 
 const EVERY_MS = 5000;
@@ -54,41 +55,30 @@ export function History({ path }: { path: string }) {
 function Listed({ changes, revisions }: { changes: Change[]; revisions: Revision[] }) {
   const known = new Map(revisions.map((each) => [`${each.connectorUid} ${each.revision}`, each]));
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.time")}</th>
-          <th scope="col">{t("column.action")}</th>
-          <th scope="col">{t("column.revision")}</th>
-          <th scope="col">{t("column.who")}</th>
-          <th scope="col">{t("column.reason")}</th>
-        </tr>
-      </thead>
-      <tbody>
-        {changes.map((each) => {
-          const own = known.get(`${each.connectorUid} ${each.revision}`);
-          const before = known.get(`${each.connectorUid} ${Number(each.revision) - 1}`);
-          return (
-            <tr key={`${each.connectorUid} ${each.time} ${each.action} ${each.revision}`}>
-              <td data-label={t("column.time")}>{each.time && moment(each.time)}</td>
-              <td data-label={t("column.action")}>
-                {t(wordOf(each))}
-                {WRITES.includes(each.action ?? "") && own && <Changed own={own} before={before} />}
-              </td>
-              <td data-label={t("column.revision")}>
-                {Number(each.ofRevision ?? 0) > 0
-                  ? t("history.ofRevision", { revision: each.revision ?? "", of: each.ofRevision ?? "" })
-                  : each.revision}
-              </td>
-              <td data-label={t("column.who")}>
-                {each.onBehalfOf ? t("history.for", { author: each.author ?? "", other: each.onBehalfOf }) : each.author}
-              </td>
-              <td data-label={t("column.reason")}>{each.reason}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <Table columns={["column.time", "column.action", "column.revision", "column.who", "column.reason"]}>
+      {changes.map((each) => {
+        const own = known.get(`${each.connectorUid} ${each.revision}`);
+        const before = known.get(`${each.connectorUid} ${Number(each.revision) - 1}`);
+        return (
+          <tr key={`${each.connectorUid} ${each.time} ${each.action} ${each.revision}`}>
+            <td data-label={t("column.time")}>{each.time && moment(each.time)}</td>
+            <td data-label={t("column.action")}>
+              {t(wordOf(each))}
+              {WRITES.includes(each.action ?? "") && own && <Changed own={own} before={before} />}
+            </td>
+            <td data-label={t("column.revision")}>
+              {Number(each.ofRevision ?? 0) > 0
+                ? t("history.ofRevision", { revision: each.revision ?? "", of: each.ofRevision ?? "" })
+                : each.revision}
+            </td>
+            <td data-label={t("column.who")}>
+              {each.onBehalfOf ? t("history.for", { author: each.author ?? "", other: each.onBehalfOf }) : each.author}
+            </td>
+            <td data-label={t("column.reason")}>{each.reason}</td>
+          </tr>
+        );
+      })}
+    </Table>
   );
 }
 

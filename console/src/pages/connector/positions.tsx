@@ -4,6 +4,7 @@ import { ask, type Schemas } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
 import type { Position } from "../../model/connectors.ts";
 import { Ago, Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { t } from "../../words/words.ts";
 
 const EVERY_MS = 3000;
@@ -46,29 +47,20 @@ export function Positions({ path }: { path: string }) {
 
 function Listed({ positions }: { positions: Position[] }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.partition")}</th>
-          <th scope="col">{t("column.offset")}</th>
-          <th scope="col">{t("column.changed")}</th>
+    <Table columns={["column.partition", "column.offset", "column.changed"]}>
+      {positions.map((each) => (
+        <tr key={each.partition}>
+          <td data-label={t("column.partition")}>
+            <code>{each.partition}</code>
+          </td>
+          <td data-label={t("column.offset")}>
+            <code>{each.offset}</code>
+          </td>
+          <td data-label={t("column.changed")}>
+            <Ago time={each.updateTime} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {positions.map((each) => (
-          <tr key={each.partition}>
-            <td data-label={t("column.partition")}>
-              <code>{each.partition}</code>
-            </td>
-            <td data-label={t("column.offset")}>
-              <code>{each.offset}</code>
-            </td>
-            <td data-label={t("column.changed")}>
-              <Ago time={each.updateTime} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
