@@ -90,8 +90,8 @@ export function ConnectorPage({ name, tab }: { name: string; tab: string }) {
         </Old>
       )}
       {shown === "configuration" && connector && <Configuration connector={connector} />}
-      {shown === "positions" && <Positions path={path} />}
-      {shown === "history" && <History path={path} />}
+      {shown === "positions" && <Positions path={path} connector={connector} />}
+      {shown === "history" && <History path={path} connector={connector} done={stored.again} />}
       {shown === "log" && <Log path={path} />}
     </>
   );

@@ -4,6 +4,7 @@ import { askAll, type Schemas } from "../api/client.ts";
 import { type Live, usePolled, useStream } from "../api/live.ts";
 import { type Connector, type ConnectorState, KINDS, type Row, rowsOf, STATES, WRONG } from "../model/connectors.ts";
 import { go, href } from "../model/route.ts";
+import { useSession } from "../model/session.ts";
 import { Path } from "../parts/path.tsx";
 import { Ago, Badge, lagText, Old, rateText, Trouble } from "../parts/shown.tsx";
 import { Table } from "../parts/table.tsx";
@@ -28,6 +29,7 @@ export function useConnectors(): Live<ReadonlyMap<string, Connector>> {
 }
 
 export function Pipelines({ query }: { query: URLSearchParams }) {
+  const session = useSession();
   const connectors = useConnectors();
   const states = usePolled<ReadonlyMap<string, ConnectorState>>(
     async (signal) => {
@@ -44,7 +46,17 @@ export function Pipelines({ query }: { query: URLSearchParams }) {
   const loaded = connectors.value !== undefined && states.value !== undefined;
   return (
     <>
-      <h1>{t("pipelines.title")}</h1>
+      <div class="heading">
+        <h1>{t("pipelines.title")}</h1>
+        <button
+          type="button"
+          disabled={session.readOnly !== undefined}
+          title={session.readOnly && t("connector.readOnly", { why: session.readOnly })}
+          onClick={() => go(href(["create"]))}
+        >
+          {t("create.title")}
+        </button>
+      </div>
       <Trouble of={[connectors, states]} />
       {loaded ? (
         <Old of={[connectors, states]}>
