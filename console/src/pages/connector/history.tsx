@@ -90,7 +90,7 @@ function Listed({ path, changes, revisions, connector, done }: ListedOf) {
               <td data-label={t("column.revision")}>
                 {Number(each.ofRevision ?? 0) > 0
                   ? t("history.ofRevision", { revision: each.revision ?? "", of: each.ofRevision ?? "" })
-                  : each.revision}
+                  : each.revision}{" "}
                 {WRITES.includes(each.action ?? "") && own && own.connectorUid === connector?.uid && own.revision !== connector?.revision && (
                   <button
                     type="button"

@@ -15,7 +15,7 @@ import { moment, t } from "../../words/words.ts";
 import { usePlugins } from "./choose.tsx";
 import { newDraft, useDraft } from "./draft.ts";
 import { useEditing } from "./editing.ts";
-import { Editor, isBroken, showFirstProblem } from "./editor.tsx";
+import { Editor, showFirstProblem } from "./editor.tsx";
 
 const CONNECTOR_MS = 5000;
 
@@ -44,13 +44,13 @@ export function Change({ name }: { name: string }) {
 function Form({ path, plugins, now, again }: { path: string; plugins: Plugin[]; now: Connector; again: () => void }) {
   const [draft, change, drop] = useDraft(`change ${now.name}`, newDraft(now.config ?? {}, now));
   const [asking, setAsking] = useState(false);
-  const { sections, check, problems, warnings, readOnly } = useEditing(draft, plugins);
+  const { sections, check, problems, warnings, wrong, readOnly } = useEditing(draft, plugins);
   const base = draft.base ?? now;
   const isMine = base.uid === now.uid && base.revision === now.revision;
   const changed = differences({ ...now.config }, { ...draft.config }).length > 0;
   const save = () => {
     if (readOnly !== undefined || !isMine || !changed) return;
-    if (isBroken(draft) || (check.problems.length && !check.pending)) showFirstProblem();
+    if (wrong) showFirstProblem();
     else setAsking(true);
   };
   const store = async () => {

@@ -13,7 +13,7 @@ import { t } from "../../words/words.ts";
 import { usePlugins } from "./choose.tsx";
 import { newDraft, useDraft } from "./draft.ts";
 import { useEditing } from "./editing.ts";
-import { Editor, isBroken, showFirstProblem } from "./editor.tsx";
+import { Editor, showFirstProblem } from "./editor.tsx";
 import { Said } from "./field.tsx";
 
 export function Create({ plugin }: { plugin: string }) {
@@ -21,12 +21,12 @@ export function Create({ plugin }: { plugin: string }) {
   const [draft, change, drop] = useDraft(`create ${plugin}`, newDraft({ [CLASS]: plugin }));
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<Away | Refused>();
-  const { sections, check, problems, warnings, readOnly } = useEditing(draft, plugins.value ?? []);
+  const { sections, check, problems, warnings, wrong, readOnly } = useEditing(draft, plugins.value ?? []);
   const request = useRef({ of: "", id: "" });
   const ofName = problems.others.filter((each) => each.key === "name");
   const create = async () => {
     if (busy || readOnly !== undefined) return;
-    if (!draft.name || isBroken(draft) || (check.problems.length && !check.pending)) {
+    if (!draft.name || wrong) {
       showFirstProblem();
       return;
     }
@@ -78,7 +78,6 @@ export function Create({ plugin }: { plugin: string }) {
                 id="connector-name"
                 autoComplete="off"
                 spellcheck={false}
-                placeholder=" "
                 value={draft.name}
                 aria-required
                 aria-invalid={ofName.length ? "true" : undefined}

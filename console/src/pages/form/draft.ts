@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import type { Connector, Wanted } from "../../model/connectors.ts";
+import { readJson } from "../../model/documents.ts";
 import type { Config } from "../../model/form.ts";
 
 export interface Draft {
@@ -24,6 +25,11 @@ function warn(event: BeforeUnloadEvent): void {
 
 export function newDraft(config: Config, base?: Connector): Draft {
   return { name: base?.name ?? "", config, reason: "", wanted: "RUNNING", typed: null, ...(base && { base }) };
+}
+
+/** Whether the JSON is being typed, and none yet. */
+export function isBroken(draft: Draft): boolean {
+  return draft.typed !== null && "wrong" in readJson(draft.typed);
 }
 
 /** The draft that has this key, else `first`; how to change parts of it, and how to drop it. */

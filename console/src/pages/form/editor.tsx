@@ -4,7 +4,6 @@ import { useMemo, useState } from "preact/hooks";
 
 import { askAll, type Schemas } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
-import { readJson } from "../../model/documents.ts";
 import {
   CLASS,
   type Config,
@@ -23,7 +22,7 @@ import { type Placed, sentence, type Told } from "../../model/problems.ts";
 import { number, t } from "../../words/words.ts";
 import { Beside } from "./beside.tsx";
 import type { Check } from "./check.ts";
-import type { Draft } from "./draft.ts";
+import { type Draft, isBroken } from "./draft.ts";
 import { Entry, idOf, Said, SECRETS, Text } from "./field.tsx";
 
 const SECRETS_MS = 60_000;
@@ -122,16 +121,11 @@ export function Editor(edited: Edited) {
   );
 }
 
-/** Whether the JSON is being typed, and none yet. */
-export function isBroken(draft: Draft): boolean {
-  if (draft.typed === null) return false;
-  return "wrong" in readJson(draft.typed);
-}
-
 function titleOf(section: Section): string {
   const { whose, plugin, id } = section;
   if (whose !== "used") return t(`form.section.${whose}`, { plugin });
-  return plugin ? t("form.section.used", { plugin, prefix: id }) : t("form.section.step", { prefix: id });
+  const prefix = id.replace(/\.$/, "");
+  return plugin ? t("form.section.used", { plugin, prefix }) : t("form.section.step", { prefix });
 }
 
 /** What is to be said of the whole, and how far the check of it is. */
@@ -270,7 +264,8 @@ function Secrets() {
 
 /** Shows what is wrong first to who wants to go on all the same. */
 export function showFirstProblem(): void {
-  const first = document.querySelector<HTMLElement>('[aria-invalid="true"], [aria-required]:placeholder-shown');
+  const inputs = document.querySelectorAll<HTMLInputElement>("[aria-invalid], [aria-required]");
+  const first = [...inputs].find((each) => each.ariaInvalid === "true" || !each.value);
   const folded = first?.closest("details");
   if (folded) folded.open = true;
   first?.focus();

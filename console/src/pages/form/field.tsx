@@ -68,7 +68,7 @@ export function Entry({ field, value, problems, warnings, change }: Of) {
         <span lang="en">{option.documentation}</span> {limits(field)}
       </small>
       <div id={`${id}-said`} role={wrong ? "alert" : undefined}>
-        <Said problems={problems} wrong={wrong} />
+        <Said problems={problems} wrong={wrong} brief={!wrong && option.required} />
         <Said problems={warnings} wrong={false} warned />
       </div>
     </div>
@@ -97,12 +97,20 @@ export function Text({ value, change, ...others }: TextOf) {
   );
 }
 
-export function Said({ problems, wrong, warned }: { problems: readonly Told[]; wrong: boolean; warned?: boolean }) {
+interface SaidOf {
+  problems: readonly Told[];
+  wrong: boolean;
+  warned?: boolean;
+  /** What the option is for stands beside it: that is all there is to do. */
+  brief?: boolean | undefined;
+}
+
+export function Said({ problems, wrong, warned, brief }: SaidOf) {
   return (
     <>
       {problems.map((each) => (
         <p key={each.reason} class={wrong ? "why" : warned ? "why warned" : "why unset"}>
-          {wrong || warned ? sentence(each) : sentence({ reason: each.reason })}
+          {sentence(brief ? { reason: each.reason } : each)}
         </p>
       ))}
     </>
