@@ -6,6 +6,7 @@ import { asJson, asYaml, readJson } from "../../console/src/model/documents.ts";
 import { choosable, fits, isFirst, literals, otherKeys, sectionsOf, valueOf, withValue } from "../../console/src/model/form.ts";
 import { merged } from "../../console/src/model/merge.ts";
 import { directionOf, endOf, orderOf } from "../../console/src/model/moving.ts";
+import { linesOf } from "../../console/src/model/preview.ts";
 import { placed, sentence } from "../../console/src/model/problems.ts";
 
 const plugin = (type, name, options = [], more = {}) => ({ type: `PLUGIN_TYPE_${type}`, name, options, ...more });
@@ -164,6 +165,7 @@ test("what follows from a move is told by its numbers, however long they are", (
   assert.equal(directionOf("[9007199254740993]", "[9007199254740992]"), "back");
   assert.equal(directionOf("[2,9]", "[10,1]"), "forward");
   assert.equal(directionOf("[3,4]", "[3,2]"), "back");
+  assert.equal(directionOf("[3,4]", "[3, 4]"), "same");
   assert.equal(directionOf("[3]", ""), "anew");
   assert.equal(directionOf("", "[3]"), "begins");
 });
@@ -173,4 +175,13 @@ test("a revision that never ran ended where the one before it did", () => {
   assert.equal(endOf(snapshots, 5), snapshots[0]);
   assert.equal(endOf(snapshots, 3), snapshots[1]);
   assert.equal(endOf(snapshots, 6), undefined);
+});
+
+test("a step shows its value with types, and of the rest what is new", () => {
+  const schema = JSON.stringify({ type: "struct", fields: [{ field: "id", type: "int64" }] });
+  const before = { hasValue: true, value: "one", schema: '{"type": "string"}', topic: "t", hasKey: true, key: "k", headers: {} };
+  assert.deepEqual(linesOf(before, undefined), ["one  : string", "[topic] t", "[key] k"]);
+  const after = { ...before, value: '{"id": 7}', schema, headers: { a: "b" } };
+  assert.deepEqual(linesOf(after, before), ["id = 7  : int64", '[headers] {"a":"b"}']);
+  assert.deepEqual(linesOf({ ...before, hasValue: false, hasKey: false }, before), ["∅", "[key] "]);
 });

@@ -39,7 +39,7 @@ export function orderOf({ way, time, offsets, partitions }: Chosen): Order {
 }
 
 /** What follows for the records between the two offsets; empty: there is no position. */
-export function directionOf(from: string, to: string): "back" | "forward" | "anew" | "begins" {
+export function directionOf(from: string, to: string): "back" | "forward" | "same" | "anew" | "begins" {
   if (!to) return "anew";
   if (!from) return "begins";
   const [before, after] = [numbersOf(from), numbersOf(to)];
@@ -47,7 +47,7 @@ export function directionOf(from: string, to: string): "back" | "forward" | "ane
     const [old, now] = [before[place] ?? 0n, after[place] ?? 0n];
     if (old !== now) return now < old ? "back" : "forward";
   }
-  return "forward";
+  return "same";
 }
 
 function numbersOf(offset: string): bigint[] {

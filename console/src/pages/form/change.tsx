@@ -16,6 +16,7 @@ import { usePlugins } from "./choose.tsx";
 import { newDraft, useDraft } from "./draft.ts";
 import { useEditing } from "./editing.ts";
 import { Editor, showFirstProblem } from "./editor.tsx";
+import { Preview } from "./preview.tsx";
 
 const CONNECTOR_MS = 5000;
 
@@ -76,6 +77,7 @@ function Form({ path, plugins, now, again }: { path: string; plugins: Plugin[]; 
         check={check}
         save={save}
       >
+        <Preview config={draft.config} name={draft.name} may={!wrong && !check.pending && readOnly === undefined} />
         {readOnly !== undefined && <p class="quiet">{t("connector.readOnly", { why: readOnly })}</p>}
         <div class="orders">
           <button type="submit" disabled={readOnly !== undefined || !isMine || !changed} title={readOnly}>

@@ -15,6 +15,7 @@ import { newDraft, useDraft } from "./draft.ts";
 import { useEditing } from "./editing.ts";
 import { Editor, showFirstProblem } from "./editor.tsx";
 import { Said } from "./field.tsx";
+import { Preview } from "./preview.tsx";
 
 export function Create({ plugin }: { plugin: string }) {
   const plugins = usePlugins();
@@ -32,7 +33,13 @@ export function Create({ plugin }: { plugin: string }) {
     }
     setBusy(true);
     setTrouble(undefined);
-    const body = { name: draft.name, config: draft.config, wantedState: `WANTED_STATE_${draft.wanted}`, reason: draft.reason.trim() };
+    const body = {
+      name: draft.name,
+      config: draft.config,
+      wantedState: `WANTED_STATE_${draft.wanted}`,
+      adoptUid: draft.adopt.trim(),
+      reason: draft.reason.trim(),
+    };
     // The same once more is the same create, where no answer came.
     const of = JSON.stringify(body);
     if (request.current.of !== of) request.current = { of, id: newId() };
@@ -91,6 +98,7 @@ export function Create({ plugin }: { plugin: string }) {
             </div>
           }
         >
+          <Preview config={draft.config} name={draft.name} may={!wrong && !check.pending && readOnly === undefined} />
           <label>
             {t("create.wanted")}
             <select value={draft.wanted} onChange={(event) => change({ wanted: event.currentTarget.value as Wanted })}>
@@ -100,6 +108,15 @@ export function Create({ plugin }: { plugin: string }) {
                 </option>
               ))}
             </select>
+          </label>
+          <label>
+            {t("create.adopt")}
+            <input
+              autoComplete="off"
+              spellcheck={false}
+              value={draft.adopt}
+              onInput={(event) => change({ adopt: event.currentTarget.value })}
+            />
           </label>
           <Reason value={draft.reason} change={(reason) => change({ reason })} />
           {trouble && <Refusal trouble={trouble} />}

@@ -11,6 +11,8 @@ export interface Draft {
   config: Config;
   reason: string;
   wanted: Wanted;
+  /** The uid of a deleted connector whose positions it takes over. */
+  adopt: string;
   /** The JSON as it is being typed, while it is none yet. */
   typed: string | null;
   /** What is changed; undefined: something new is made. */
@@ -24,7 +26,7 @@ function warn(event: BeforeUnloadEvent): void {
 }
 
 export function newDraft(config: Config, base?: Connector): Draft {
-  return { name: base?.name ?? "", config, reason: "", wanted: "RUNNING", typed: null, ...(base && { base }) };
+  return { name: base?.name ?? "", config, reason: "", wanted: "RUNNING", adopt: "", typed: null, ...(base && { base }) };
 }
 
 /** Whether the JSON is being typed, and none yet. */
