@@ -6,6 +6,9 @@ import { chooseTheme, type Theme, theme, THEMES } from "./model/theme.ts";
 import { token } from "./api/client.ts";
 import { Cluster } from "./pages/cluster.tsx";
 import { ConnectorPage } from "./pages/connector.tsx";
+import { Change } from "./pages/form/change.tsx";
+import { Choose } from "./pages/form/choose.tsx";
+import { Create } from "./pages/form/create.tsx";
 import { Pipelines } from "./pages/pipelines.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
 import { TopicPage } from "./pages/topics/topic.tsx";
@@ -89,6 +92,8 @@ function Page({ route }: { route: Route }) {
   const [first, name, tab, ...rest] = route.path;
   if (first === undefined) return <Pipelines query={route.query} />;
   if (first === "connectors" && name) return <ConnectorPage key={name} name={name} tab={tab ?? "tasks"} rest={rest} query={route.query} />;
+  if (first === "create") return name ? <Create key={name} plugin={name} /> : <Choose query={route.query} />;
+  if (first === "change" && name) return <Change key={name} name={name} />;
   if (first === "topics") return name ? <TopicPage key={name} name={name} query={route.query} /> : <Topics query={route.query} />;
   if (first === "cluster") return <Cluster tab={name ?? "workers"} />;
   return <p>{t("app.noPage")}</p>;

@@ -176,6 +176,9 @@ function rowOf(connector: Connector, state: ConnectorState | undefined): Row {
   };
 }
 
+/** What writes a revision. */
+export const WRITES: readonly string[] = ["ACTION_CREATE", "ACTION_UPDATE", "ACTION_ROLLBACK"];
+
 export interface Difference {
   key: string;
   before?: string;

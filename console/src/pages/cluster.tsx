@@ -4,6 +4,7 @@ import type { Worker } from "../model/connectors.ts";
 import { href } from "../model/route.ts";
 import { useSession } from "../model/session.ts";
 import { Ago, Old, Trouble } from "../parts/shown.tsx";
+import { Table } from "../parts/table.tsx";
 import { number, t } from "../words/words.ts";
 import { Draining } from "./cluster/draining.tsx";
 import { Levels } from "./cluster/levels.tsx";
@@ -57,26 +58,18 @@ function Processes() {
       <h2>{t("cluster.services")}</h2>
       {ready.value && (
         <Old of={[ready]}>
-          <table class="cards">
-            <thead>
-              <tr>
-                <th scope="col">{t("column.service")}</th>
-                <th scope="col">{t("column.state")}</th>
+          <Table columns={["column.service", "column.state"]}>
+            {Object.entries(ready.value.services).map(([name, said]) => (
+              <tr key={name} class={said === "SERVING" ? "" : "wrong"}>
+                <td data-label={t("column.service")}>{name}</td>
+                <td data-label={t("column.state")}>
+                  <span class={`badge ${said === "SERVING" ? "running" : "failed"}`}>
+                    {said === "SERVING" ? t("cluster.well") : t("cluster.unwell", { said })}
+                  </span>
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {Object.entries(ready.value.services).map(([name, said]) => (
-                <tr key={name} class={said === "SERVING" ? "" : "wrong"}>
-                  <td data-label={t("column.service")}>{name}</td>
-                  <td data-label={t("column.state")}>
-                    <span class={`badge ${said === "SERVING" ? "running" : "failed"}`}>
-                      {said === "SERVING" ? t("cluster.well") : t("cluster.unwell", { said })}
-                    </span>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         </Old>
       )}
       <h2>{t("cluster.workers")}</h2>
@@ -92,56 +85,50 @@ function Processes() {
 
 function Workers({ workers, done }: { workers: Worker[]; done: () => void }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.state")}</th>
-          <th scope="col">{t("column.worker")}</th>
-          <th scope="col">{t("column.address")}</th>
-          <th scope="col" class="number">
-            {t("column.tasks")}
-          </th>
-          <th scope="col" class="number">
-            {t("column.weight")}
-          </th>
-          <th scope="col">{t("column.lease")}</th>
-          <th scope="col">{t("column.labels")}</th>
-          <th scope="col">{t("column.order")}</th>
+    <Table
+      columns={[
+        "column.state",
+        "column.worker",
+        "column.address",
+        "column.tasks",
+        "column.weight",
+        "column.lease",
+        "column.labels",
+        "column.order",
+      ]}
+      numbers={["column.tasks", "column.weight"]}
+    >
+      {workers.map((each) => (
+        <tr key={each.workerId} class={each.alive ? "" : "wrong"}>
+          <td data-label={t("column.state")}>
+            <span class={`badge ${!each.alive ? "failed" : each.drained ? "paused" : "running"}`}>
+              {!each.alive ? t("cluster.dead") : each.drained ? t("cluster.drained") : t("cluster.alive")}
+            </span>
+          </td>
+          <td data-label={t("column.worker")}>
+            {each.workerId}
+            <div class="quiet" title={(each.plugins ?? []).join(", ")}>
+              {t("cluster.plugins", { count: each.plugins?.length ?? 0 })}
+            </div>
+          </td>
+          <td data-label={t("column.address")}>{each.address}</td>
+          <td class="number" data-label={t("column.tasks")}>
+            {number(each.tasks ?? 0)}
+          </td>
+          <td class="number" data-label={t("column.weight")}>
+            {number(each.weight ?? 1)}
+          </td>
+          <td data-label={t("column.lease")}>{each.alive ? "" : <Ago time={each.leaseUntil} />}</td>
+          <td data-label={t("column.labels")}>
+            {Object.entries(each.labels ?? {})
+              .map(([name, value]) => `${name}=${value}`)
+              .join(", ")}
+          </td>
+          <td data-label={t("column.order")}>
+            <Draining worker={each} done={done} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {workers.map((each) => (
-          <tr key={each.workerId} class={each.alive ? "" : "wrong"}>
-            <td data-label={t("column.state")}>
-              <span class={`badge ${!each.alive ? "failed" : each.drained ? "paused" : "running"}`}>
-                {!each.alive ? t("cluster.dead") : each.drained ? t("cluster.drained") : t("cluster.alive")}
-              </span>
-            </td>
-            <td data-label={t("column.worker")}>
-              {each.workerId}
-              <div class="quiet" title={(each.plugins ?? []).join(", ")}>
-                {t("cluster.plugins", { count: each.plugins?.length ?? 0 })}
-              </div>
-            </td>
-            <td data-label={t("column.address")}>{each.address}</td>
-            <td class="number" data-label={t("column.tasks")}>
-              {number(each.tasks ?? 0)}
-            </td>
-            <td class="number" data-label={t("column.weight")}>
-              {number(each.weight ?? 1)}
-            </td>
-            <td data-label={t("column.lease")}>{each.alive ? "" : <Ago time={each.leaseUntil} />}</td>
-            <td data-label={t("column.labels")}>
-              {Object.entries(each.labels ?? {})
-                .map(([name, value]) => `${name}=${value}`)
-                .join(", ")}
-            </td>
-            <td data-label={t("column.order")}>
-              <Draining worker={each} done={done} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

@@ -100,8 +100,8 @@ export function ConnectorPage({ name, tab, rest, query }: Asked) {
       )}
       {shown === "letters" && <Letters name={name} path={path} rest={rest} query={query} />}
       {shown === "configuration" && connector && <Configuration connector={connector} />}
-      {shown === "positions" && <Positions path={path} />}
-      {shown === "history" && <History path={path} />}
+      {shown === "positions" && <Positions path={path} connector={connector} />}
+      {shown === "history" && <History path={path} connector={connector} done={stored.again} />}
       {shown === "log" && <Log path={path} />}
     </>
   );

@@ -4,8 +4,10 @@ import { askAll, type Schemas } from "../api/client.ts";
 import { type Live, usePolled, useStream } from "../api/live.ts";
 import { type Connector, type ConnectorState, KINDS, type Row, rowsOf, STATES, WRONG } from "../model/connectors.ts";
 import { go, href } from "../model/route.ts";
+import { useSession } from "../model/session.ts";
 import { Path } from "../parts/path.tsx";
 import { Ago, Badge, lagText, Old, rateText, Trouble } from "../parts/shown.tsx";
+import { Table } from "../parts/table.tsx";
 import { number, t } from "../words/words.ts";
 
 const SILENT_MS = 120_000;
@@ -27,6 +29,7 @@ export function useConnectors(): Live<ReadonlyMap<string, Connector>> {
 }
 
 export function Pipelines({ query }: { query: URLSearchParams }) {
+  const session = useSession();
   const connectors = useConnectors();
   const states = usePolled<ReadonlyMap<string, ConnectorState>>(
     async (signal) => {
@@ -43,7 +46,17 @@ export function Pipelines({ query }: { query: URLSearchParams }) {
   const loaded = connectors.value !== undefined && states.value !== undefined;
   return (
     <>
-      <h1>{t("pipelines.title")}</h1>
+      <div class="heading">
+        <h1>{t("pipelines.title")}</h1>
+        <button
+          type="button"
+          disabled={session.readOnly !== undefined}
+          title={session.readOnly && t("connector.readOnly", { why: session.readOnly })}
+          onClick={() => go(href(["create"]))}
+        >
+          {t("create.title")}
+        </button>
+      </div>
       <Trouble of={[connectors, states]} />
       {loaded ? (
         <Old of={[connectors, states]}>
@@ -80,26 +93,14 @@ function Listed({ rows, query }: { rows: Row[]; query: URLSearchParams }) {
         )}
       </p>
       {found.length ? (
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">{t("column.state")}</th>
-              <th scope="col">{t("column.connector")}</th>
-              <th scope="col">{t("column.path")}</th>
-              <th scope="col" class="number">
-                {t("column.rate")}
-              </th>
-              <th scope="col" class="number">
-                {t("column.lag")}
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((row) => (
-              <Line key={row.name} row={row} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          columns={["column.state", "column.connector", "column.path", "column.rate", "column.lag"]}
+          numbers={["column.rate", "column.lag"]}
+        >
+          {shown.map((row) => (
+            <Line key={row.name} row={row} />
+          ))}
+        </Table>
       ) : (
         <p>{t("pipelines.noneFound")}</p>
       )}

@@ -1,11 +1,12 @@
 // What can be done with a connector; each order says what follows from it before it is given.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
-import { ask, Away, Refused, segment } from "../api/client.ts";
+import { ask, segment } from "../api/client.ts";
 import { type Connector, wantedOf } from "../model/connectors.ts";
 import { go, href } from "../model/route.ts";
 import { useSession } from "../model/session.ts";
 import { t } from "../words/words.ts";
+import { Asking, Reason } from "./asking.tsx";
 import { notice } from "./notice.tsx";
 
 const ORDERS = ["pause", "resume", "restart", "stop", "delete"] as const;
@@ -64,67 +65,28 @@ interface Confirming {
 }
 
 function Confirmation({ order, connector, close }: Confirming) {
-  const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState("");
   const [typed, setTyped] = useState("");
-  const [busy, setBusy] = useState(false);
-  const [trouble, setTrouble] = useState<Away | Refused>();
   // What is deleted is what was seen when the question was asked, and not what somebody has changed meanwhile.
   const [{ name = "", uid = "", etag = "" }] = useState(connector);
-  useEffect(() => dialog.current?.showModal(), []);
-  const give = async () => {
-    setBusy(true);
-    try {
-      await send(order, name, reason.trim(), etag);
-      close(true);
-    } catch (error) {
-      if (!(error instanceof Away || error instanceof Refused)) throw error;
-      setTrouble(error);
-      setBusy(false);
-    }
-  };
   return (
-    <dialog ref={dialog} aria-labelledby="order-title" onClose={() => close(false)}>
-      <article>
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void give();
-          }}
-        >
-          <h2 id="order-title">{t(`order.${order}.title`, { name })}</h2>
-          <p>{t(`order.${order}.consequence`, { uid })}</p>
-          {order === "delete" && (
-            <label>
-              {t("order.typeName", { name })}
-              <input autoComplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
-            </label>
-          )}
-          <label>
-            {t("order.reason")}
-            <input autoComplete="off" maxLength={1000} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />
-          </label>
-          {trouble && (
-            <div role="alert" class="alert">
-              <p>{trouble instanceof Away ? t("order.unknown") : t("order.refused", { detail: trouble.problem.detail })}</p>
-            </div>
-          )}
-          <footer class="answers">
-            <button type="button" class="secondary outline" onClick={() => dialog.current?.close()}>
-              {t("order.cancel")}
-            </button>
-            <button
-              type="submit"
-              class={order === "delete" ? "danger" : ""}
-              disabled={busy || (order === "delete" && typed !== name)}
-              aria-busy={busy}
-            >
-              {t(`order.${order}`)}
-            </button>
-          </footer>
-        </form>
-      </article>
-    </dialog>
+    <Asking
+      title={t(`order.${order}.title`, { name })}
+      answer={t(`order.${order}`)}
+      danger={order === "delete"}
+      ready={order !== "delete" || typed === name}
+      give={() => send(order, name, reason.trim(), etag)}
+      close={close}
+    >
+      <p>{t(`order.${order}.consequence`, { uid })}</p>
+      {order === "delete" && (
+        <label>
+          {t("order.typeName", { name })}
+          <input autoComplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />
+        </label>
+      )}
+      <Reason value={reason} change={setReason} />
+    </Asking>
   );
 }
 

@@ -29,7 +29,6 @@ export function Draining({ worker, done }: { worker: Worker; done: () => void })
       throw error;
     }
     notice(t(`work.${order}.done`, { name }));
-    close();
     done();
   };
   return (

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { ask, Away, Refused, type Schemas, segment } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
 import { useSession } from "../../model/session.ts";
-import { Failure } from "../../parts/asking.tsx";
+import { Refusal } from "../../parts/asking.tsx";
 import { notice } from "../../parts/notice.tsx";
 import { Old, Trouble } from "../../parts/shown.tsx";
 import { moment, t } from "../../words/words.ts";
@@ -117,7 +117,7 @@ function Setting({ processes, done }: { processes: Process[]; done: () => void }
         {t("levels.set")}
       </button>
       {session.readOnly !== undefined && <p class="quiet">{t("connector.readOnly", { why: session.readOnly })}</p>}
-      {trouble && <Failure error={trouble} />}
+      {trouble && <Refusal trouble={trouble} />}
     </form>
   );
 }

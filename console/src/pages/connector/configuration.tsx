@@ -1,26 +1,26 @@
-import { useState } from "preact/hooks";
-
 import type { Connector } from "../../model/connectors.ts";
+import { asJson } from "../../model/documents.ts";
+import { go, href } from "../../model/route.ts";
+import { useSession } from "../../model/session.ts";
 import { t } from "../../words/words.ts";
+import { Copy } from "../form/beside.tsx";
 
 export function Configuration({ connector }: { connector: Connector }) {
-  const [copied, setCopied] = useState("");
+  const session = useSession();
   const sorted = Object.fromEntries(Object.entries(connector.config ?? {}).sort(([a], [b]) => (a < b ? -1 : 1)));
-  const text = JSON.stringify(sorted, null, 2);
+  const text = asJson(sorted);
   return (
     <>
-      <p class="quiet">
-        {t("configuration.note")}{" "}
-        {/* Browsers have it only where nobody can listen: by TLS, or on this machine. */}
-        {navigator.clipboard && (
-          <button
-            type="button"
-            class="outline secondary small"
-            onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(text))}
-          >
-            {copied === text ? t("configuration.copied") : t("configuration.copy")}
-          </button>
-        )}
+      <p class="orders">
+        <button
+          type="button"
+          disabled={session.readOnly !== undefined}
+          title={session.readOnly}
+          onClick={() => go(href(["change", connector.name ?? ""]))}
+        >
+          {t("edit.button")}
+        </button>
+        <span class="quiet">{t("configuration.note")}</span> <Copy text={text} />
       </p>
       <pre tabIndex={0}>{text}</pre>
     </>

@@ -1,12 +1,16 @@
+import { useState } from "preact/hooks";
+
 import { ask, type Schemas } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
-import { type Change, differences, type Revision } from "../../model/connectors.ts";
+import { type Change, type Connector, differences, type Revision, WRITES } from "../../model/connectors.ts";
+import { useSession } from "../../model/session.ts";
 import { Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { moment, t, type Word } from "../../words/words.ts";
+import { Rollback } from "./rollback.tsx";
 
 const EVERY_MS = 5000;
 const MOST = 200;
-const WRITES: readonly string[] = ["ACTION_CREATE", "ACTION_UPDATE", "ACTION_ROLLBACK"];
 const ACTIONS = [
   "CREATE",
   "UPDATE",
@@ -22,7 +26,8 @@ const ACTIONS = [
   "CLEANUP_GIVEN_UP",
 ] as const;
 
-export function History({ path }: { path: string }) {
+/** `connector`: the one that has the name now. */
+export function History({ path, connector, done }: { path: string; connector?: Connector; done: () => void }) {
   const live = usePolled(
     async (signal) => {
       const [changes, revisions] = await Promise.all([
@@ -41,7 +46,13 @@ export function History({ path }: { path: string }) {
       {live.value && (
         <Old of={[live]}>
           {live.value.changes.length ? (
-            <Listed changes={live.value.changes} revisions={live.value.revisions} />
+            <Listed
+              path={path}
+              changes={live.value.changes}
+              revisions={live.value.revisions}
+              connector={connector}
+              done={() => (live.again(), done())}
+            />
           ) : (
             <p>{t("history.none")}</p>
           )}
@@ -51,20 +62,21 @@ export function History({ path }: { path: string }) {
   );
 }
 
-function Listed({ changes, revisions }: { changes: Change[]; revisions: Revision[] }) {
+interface ListedOf {
+  path: string;
+  changes: Change[];
+  revisions: Revision[];
+  connector: Connector | undefined;
+  done: () => void;
+}
+
+function Listed({ path, changes, revisions, connector, done }: ListedOf) {
+  const session = useSession();
+  const [asked, setAsked] = useState<Revision | null>(null);
   const known = new Map(revisions.map((each) => [`${each.connectorUid} ${each.revision}`, each]));
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.time")}</th>
-          <th scope="col">{t("column.action")}</th>
-          <th scope="col">{t("column.revision")}</th>
-          <th scope="col">{t("column.who")}</th>
-          <th scope="col">{t("column.reason")}</th>
-        </tr>
-      </thead>
-      <tbody>
+    <>
+      <Table columns={["column.time", "column.action", "column.revision", "column.who", "column.reason"]}>
         {changes.map((each) => {
           const own = known.get(`${each.connectorUid} ${each.revision}`);
           const before = known.get(`${each.connectorUid} ${Number(each.revision) - 1}`);
@@ -78,7 +90,19 @@ function Listed({ changes, revisions }: { changes: Change[]; revisions: Revision
               <td data-label={t("column.revision")}>
                 {Number(each.ofRevision ?? 0) > 0
                   ? t("history.ofRevision", { revision: each.revision ?? "", of: each.ofRevision ?? "" })
-                  : each.revision}
+                  : each.revision}{" "}
+                {WRITES.includes(each.action ?? "") && own && own.connectorUid === connector?.uid && own.revision !== connector?.revision && (
+                  <button
+                    type="button"
+                    class="outline secondary small"
+                    disabled={session.readOnly !== undefined}
+                    title={session.readOnly}
+                    aria-label={t("rollback.to", { revision: own.revision ?? "" })}
+                    onClick={() => setAsked(own)}
+                  >
+                    {t("rollback.button")}
+                  </button>
+                )}
               </td>
               <td data-label={t("column.who")}>
                 {each.onBehalfOf ? t("history.for", { author: each.author ?? "", other: each.onBehalfOf }) : each.author}
@@ -87,8 +111,19 @@ function Listed({ changes, revisions }: { changes: Change[]; revisions: Revision
             </tr>
           );
         })}
-      </tbody>
-    </table>
+      </Table>
+      {asked && connector && (
+        <Rollback
+          path={path}
+          connector={connector}
+          revision={asked}
+          close={(given) => {
+            setAsked(null);
+            if (given) done();
+          }}
+        />
+      )}
+    </>
   );
 }
 

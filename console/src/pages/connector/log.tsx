@@ -1,6 +1,7 @@
 import { ask, type Schemas } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
 import { Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { moment, t } from "../../words/words.ts";
 
 const EVERY_MS = 3000;
@@ -22,30 +23,20 @@ export function Log({ path }: { path: string }) {
           {lines.length ? (
             <>
               <p class="quiet">{t("log.note")}</p>
-              <table class="cards">
-                <thead>
-                  <tr>
-                    <th scope="col">{t("column.time")}</th>
-                    <th scope="col">{t("column.level")}</th>
-                    <th scope="col">{t("column.task")}</th>
-                    <th scope="col">{t("column.message")}</th>
+              <Table columns={["column.time", "column.level", "column.task", "column.message"]}>
+                {lines.map((each, index) => (
+                  <tr key={`${each.time} ${index}`}>
+                    <td data-label={t("column.time")}>{each.time && moment(each.time)}</td>
+                    <td data-label={t("column.level")}>
+                      <span class={`level ${each.level?.toLowerCase()}`}>{each.level}</span>
+                    </td>
+                    <td data-label={t("column.task")}>{each.task === -1 ? t("tasks.planning") : each.task}</td>
+                    <td data-label={t("column.message")} class="said">
+                      {each.message}
+                    </td>
                   </tr>
-                </thead>
-                <tbody>
-                  {lines.map((each, index) => (
-                    <tr key={`${each.time} ${index}`}>
-                      <td data-label={t("column.time")}>{each.time && moment(each.time)}</td>
-                      <td data-label={t("column.level")}>
-                        <span class={`level ${each.level?.toLowerCase()}`}>{each.level}</span>
-                      </td>
-                      <td data-label={t("column.task")}>{each.task === -1 ? t("tasks.planning") : each.task}</td>
-                      <td data-label={t("column.message")} class="said">
-                        {each.message}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
+                ))}
+              </Table>
             </>
           ) : (
             <p>{t("log.none")}</p>

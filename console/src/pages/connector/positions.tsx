@@ -2,15 +2,20 @@ import { useState } from "preact/hooks";
 
 import { ask, type Schemas } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
-import type { Position } from "../../model/connectors.ts";
+import type { Connector, Position } from "../../model/connectors.ts";
+import { useSession } from "../../model/session.ts";
 import { Ago, Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { t } from "../../words/words.ts";
+import { Move } from "./move.tsx";
 
 const EVERY_MS = 3000;
 const STEP = 200;
 const MOST = 1000;
 
-export function Positions({ path }: { path: string }) {
+export function Positions({ path, connector }: { path: string; connector: Connector | undefined }) {
+  const session = useSession();
+  const [moving, setMoving] = useState(false);
   const [size, setSize] = useState(STEP);
   const [runtime, setRuntime] = useState(false);
   const live = usePolled(
@@ -26,6 +31,19 @@ export function Positions({ path }: { path: string }) {
       {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
+          {connector && (
+            <p class="orders">
+              <button
+                type="button"
+                class="outline"
+                disabled={session.readOnly !== undefined}
+                title={session.readOnly}
+                onClick={() => setMoving(true)}
+              >
+                {t("move.button")}
+              </button>
+            </p>
+          )}
           {positions.length > shown.length || runtime ? (
             <label>
               <input type="checkbox" checked={runtime} onChange={(event) => setRuntime(event.currentTarget.checked)} />
@@ -40,35 +58,37 @@ export function Positions({ path }: { path: string }) {
           )}
         </Old>
       )}
+      {moving && connector && (
+        <Move
+          path={path}
+          connector={connector}
+          positions={positions.filter((each) => !each.partition?.startsWith("~"))}
+          close={(given) => {
+            setMoving(false);
+            if (given) live.again();
+          }}
+        />
+      )}
     </>
   );
 }
 
 function Listed({ positions }: { positions: Position[] }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.partition")}</th>
-          <th scope="col">{t("column.offset")}</th>
-          <th scope="col">{t("column.changed")}</th>
+    <Table columns={["column.partition", "column.offset", "column.changed"]}>
+      {positions.map((each) => (
+        <tr key={each.partition}>
+          <td data-label={t("column.partition")}>
+            <code>{each.partition}</code>
+          </td>
+          <td data-label={t("column.offset")}>
+            <code>{each.offset}</code>
+          </td>
+          <td data-label={t("column.changed")}>
+            <Ago time={each.updateTime} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {positions.map((each) => (
-          <tr key={each.partition}>
-            <td data-label={t("column.partition")}>
-              <code>{each.partition}</code>
-            </td>
-            <td data-label={t("column.offset")}>
-              <code>{each.offset}</code>
-            </td>
-            <td data-label={t("column.changed")}>
-              <Ago time={each.updateTime} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

@@ -1,43 +1,30 @@
 import { lagOf, rateOf, stateOf, type TaskState, WRONG } from "../../model/connectors.ts";
 import { href } from "../../model/route.ts";
 import { Ago, Badge, lagText, rateText } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { moment, number, t } from "../../words/words.ts";
 
 export function Tasks({ name, tasks }: { name: string; tasks: TaskState[] }) {
   if (!tasks.length) return <p>{t("tasks.none")}</p>;
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.state")}</th>
-          <th scope="col">{t("column.task")}</th>
-          <th scope="col">{t("column.worker")}</th>
-          <th scope="col" class="number">
-            {t("column.rate")}
-          </th>
-          <th scope="col" class="number">
-            {t("column.lag")}
-          </th>
-          <th scope="col" class="number">
-            {t("column.in")}
-          </th>
-          <th scope="col" class="number">
-            {t("column.out")}
-          </th>
-          <th scope="col" class="number">
-            {t("column.errors")}
-          </th>
-          <th scope="col" class="number">
-            {t("column.deadLetters")}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {tasks.map((each) => (
-          <Line key={each.task} name={name} task={each} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      columns={[
+        "column.state",
+        "column.task",
+        "column.worker",
+        "column.rate",
+        "column.lag",
+        "column.in",
+        "column.out",
+        "column.errors",
+        "column.deadLetters",
+      ]}
+      numbers={["column.rate", "column.lag", "column.in", "column.out", "column.errors", "column.deadLetters"]}
+    >
+      {tasks.map((each) => (
+        <Line key={each.task} name={name} task={each} />
+      ))}
+    </Table>
   );
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 
 import { ask, Away, Refused, type Schemas } from "../../api/client.ts";
 import { type Chosen, ordered } from "../../model/letters.ts";
-import { Asking, Failure } from "../../parts/asking.tsx";
+import { Asking, Refusal } from "../../parts/asking.tsx";
 import { notice } from "../../parts/notice.tsx";
 import { number, t } from "../../words/words.ts";
 
@@ -26,16 +26,15 @@ export function Discarding({ path, which, close }: { path: string; which: Chosen
       title={t("discard.title")}
       answer={t("discard.answer")}
       danger
-      closed={!count}
-      close={() => close(false)}
+      ready={count > 0}
+      close={close}
       give={async () => {
         const done = await order({});
         notice(t("discard.done", { count: number(Number(done.count ?? 0)) }));
-        close(true);
       }}
     >
       <p>{t("discard.consequence")}</p>
-      {trouble && <Failure error={trouble} />}
+      {trouble && <Refusal trouble={trouble} />}
       {!plan && !trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {plan && <p role="status">{count ? t("discard.count", { count: number(count), topic: plan.topic ?? "" }) : t("discard.nothing")}</p>}
     </Asking>

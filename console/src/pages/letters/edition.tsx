@@ -3,7 +3,7 @@ import { useId, useState } from "preact/hooks";
 import { ask, Away, Refused } from "../../api/client.ts";
 import { correctedOf, rowsText, type WholeLetter } from "../../model/letters.ts";
 import { corrected, editable, pretty, same, toBase64 } from "../../model/values.ts";
-import { Failure } from "../../parts/asking.tsx";
+import { Refusal } from "../../parts/asking.tsx";
 import { notice } from "../../parts/notice.tsx";
 import { bytes, t } from "../../words/words.ts";
 
@@ -35,7 +35,7 @@ export function Edition({ path, whole, body, close }: Given) {
     try {
       const content = rows !== null && !file ? { rows: written } : { [what === "record" ? "record" : "body"]: toBase64(made) };
       await ask(`${path}:edit`, { method: "POST", body: { ...content, unchecked } });
-      notice(t("edit.done"));
+      notice(t("correction.done"));
       close();
     } catch (error) {
       if (!(error instanceof Away || error instanceof Refused)) throw error;
@@ -51,13 +51,13 @@ export function Edition({ path, whole, body, close }: Given) {
         void store();
       }}
     >
-      <h3>{t("edit.title")}</h3>
+      <h3>{t("correction.title")}</h3>
       <p class="quiet" id={hint}>
-        {t(`edit.${what}`)} {form !== "text" && t(`edit.form.${form}`)}
+        {t(`correction.${what}`)} {form !== "text" && t(`correction.form.${form}`)}
       </p>
       {form !== "file" && !file && (
         <textarea
-          aria-label={t("edit.title")}
+          aria-label={t("correction.title")}
           aria-describedby={hint}
           aria-invalid={made instanceof Uint8Array ? undefined : "true"}
           rows={Math.min(24, Math.max(4, written.split("\n", 24).length + 1))}
@@ -66,9 +66,9 @@ export function Edition({ path, whole, body, close }: Given) {
           onInput={(event) => setWritten(event.currentTarget.value)}
         />
       )}
-      {typeof made === "number" && <p class="why">{t("edit.noHex", { place: made + 1 })}</p>}
+      {typeof made === "number" && <p class="why">{t("correction.noHex", { place: made + 1 })}</p>}
       <label>
-        {t("edit.file")}
+        {t("correction.file")}
         <input
           type="file"
           onChange={(event) => {
@@ -78,18 +78,18 @@ export function Edition({ path, whole, body, close }: Given) {
           }}
         />
       </label>
-      {file && <p class="quiet">{t("edit.ofFile", { size: bytes(file.length) })}</p>}
+      {file && <p class="quiet">{t("correction.ofFile", { size: bytes(file.length) })}</p>}
       <label>
         <input type="checkbox" checked={unchecked} onChange={(event) => setUnchecked(event.currentTarget.checked)} />
-        {t("edit.unchecked")}
+        {t("correction.unchecked")}
       </label>
-      {trouble && <Failure error={trouble} />}
+      {trouble && <Refusal trouble={trouble} />}
       <div class="answers">
         <button type="button" class="secondary outline" onClick={close}>
           {t("order.cancel")}
         </button>
         <button type="submit" disabled={busy || unchanged || !(made instanceof Uint8Array)} aria-busy={busy}>
-          {t("edit.store")}
+          {t("correction.store")}
         </button>
       </div>
     </form>

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { ask, Away, Refused } from "../../api/client.ts";
 import { type Chosen, ordered, outcomeOf, type Planned } from "../../model/letters.ts";
 import { go, href } from "../../model/route.ts";
-import { Asking, Failure } from "../../parts/asking.tsx";
+import { Asking, Refusal } from "../../parts/asking.tsx";
 import { number, t } from "../../words/words.ts";
 
 interface Given {
@@ -43,11 +43,10 @@ export function Replaying({ name, path, which, close }: Given) {
     <Asking
       title={t("replay.title")}
       answer={count ? t("replay.answer", { count: number(count) }) : t("replay.none")}
-      closed={!count}
-      close={() => close(false)}
+      ready={count > 0}
+      close={close}
       give={async () => {
         const done = await order({ requestId });
-        close(true);
         if (done.replay) go(href(["connectors", name, "letters", "replays", done.replay]));
       }}
     >
@@ -62,7 +61,7 @@ export function Replaying({ name, path, which, close }: Given) {
         <Switch label={t("replay.ifNewer")} on={options.ifNewer} set={(ifNewer) => change({ ifNewer })} />
         {!which.ids.length && <Switch label={t("replay.again")} on={options.again} set={(again) => change({ again })} />}
       </details>
-      {trouble && <Failure error={trouble} />}
+      {trouble && <Refusal trouble={trouble} />}
       {!plan && !trouble && <p aria-busy="true">{t("replay.looking")}</p>}
       {plan && <Told plan={plan} ifNewer={options.ifNewer} />}
     </Asking>

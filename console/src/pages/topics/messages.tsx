@@ -6,7 +6,7 @@ import { usePolled } from "../../api/live.ts";
 import type { Connector } from "../../model/connectors.ts";
 import { go, href } from "../../model/route.ts";
 import { optionsOf, type Peeked, readingOf, type Start, startOf, STARTS } from "../../model/topics.ts";
-import { Failure } from "../../parts/asking.tsx";
+import { Refusal } from "../../parts/asking.tsx";
 import { t } from "../../words/words.ts";
 import { Records } from "./records.tsx";
 
@@ -136,7 +136,7 @@ export function Messages({ topic, connectors, query }: Given) {
         />
         {typeof more === "string" && <p class="why">{t("messages.noOption", { line: more })}</p>}
       </details>
-      {trouble && <Failure error={trouble} />}
+      {trouble && <Refusal trouble={trouble} />}
       {found && <Told found={found} converted={given.as !== ""} />}
       {found && (found.records?.length ?? 0) > 0 && (
         <p class="answers">
