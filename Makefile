@@ -98,12 +98,13 @@ mutations: setup-tests ## Break each invariant on purpose and see a test fail (A
 	@$(VENV)/python -m scripts.mutations $(ARGS)
 
 .PHONY: lint
-lint: ## Check style, imports between the parts, protos, and the Dockerfile
+lint: ## Check style, imports between the parts, protos, the Dockerfile, and how pages read
 	@$(VENV)/ruff check
 	@$(VENV)/ruff format --check
 	@$(VENV)/lint-imports
 	@$(VENV)/buf lint
 	@$(VENV)/hadolint deploy/docker/Dockerfile
+	@$(VENV)/python -m scripts.prose
 
 .PHONY: types
 types: ## Check types (mypy --strict)
