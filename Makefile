@@ -32,6 +32,17 @@ demo-lake: setup ## Move the same rows into tables of Delta Lake and Iceberg, ch
 run: setup ## Start RocketConnect with its embedded default (rocketconnect up)
 	@$(VENV)/rocketconnect up
 
+# An environment of its own: what builds the site is in no other, and needs nothing of the rest.
+DOCS := .venv/docs/env
+$(DOCS)/installed: requirements-docs.lock
+	@python3 -m venv --clear $(DOCS)
+	@$(DOCS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-docs.lock
+	@touch $@
+
+.PHONY: docs
+docs: $(DOCS)/installed ## Build the site of the documents in .venv/docs/site, and list the translations that are behind
+	@$(DOCS)/bin/python -m scripts.site
+
 # More than cores: tests wait for servers half of their time.
 PYTEST := $(VENV)/python -m pytest --numprocesses 5
 # Types take longest of what is checked besides; tests wait for servers, and leave them the time.
@@ -87,12 +98,13 @@ mutations: setup-tests ## Break each invariant on purpose and see a test fail (A
 	@$(VENV)/python -m scripts.mutations $(ARGS)
 
 .PHONY: lint
-lint: ## Check style, imports between the parts, protos, and the Dockerfile
+lint: ## Check style, imports between the parts, protos, the Dockerfile, and how pages read
 	@$(VENV)/ruff check
 	@$(VENV)/ruff format --check
 	@$(VENV)/lint-imports
 	@$(VENV)/buf lint
 	@$(VENV)/hadolint deploy/docker/Dockerfile
+	@$(VENV)/python -m scripts.prose
 
 .PHONY: types
 types: ## Check types (mypy --strict)
@@ -115,8 +127,9 @@ proto-check: ## Fail when regenerating from the protos would change a file
 	cd "$$made"; find . -type f | while read -r file; do cmp "$$file" "$(CURDIR)/$$file" || { echo "run make proto" >&2; exit 1; }; done
 
 .PHONY: reference
-reference: ## Write docs/reference.md, docs/monitoring.md and deploy/grafana again, from what they are about
+reference: ## Write docs/reference.md, docs/systems.md, docs/monitoring.md and deploy/grafana again, from what they are about
 	@$(VENV)/python -m scripts.reference
+	@$(VENV)/python -m scripts.systems
 	@$(VENV)/python -m scripts.dashboards
 	@$(VENV)/python -m scripts.monitoring
 
@@ -128,7 +141,8 @@ lock: ## Pin the Python packages again (UPGRADE=--upgrade for newer ones)
 	"$$tool/bin/"$(COMPILE) --group build --constraint requirements.lock --output-file requirements-build.lock; \
 	"$$tool/bin/"$(COMPILE) --group sbom --constraint requirements.lock --constraint requirements-build.lock \
 		--output-file requirements-sbom.lock; \
-	"$$tool/bin/"$(COMPILE) --group servers --constraint requirements.lock --output-file requirements-servers.lock
+	"$$tool/bin/"$(COMPILE) --group servers --constraint requirements.lock --output-file requirements-servers.lock; \
+	"$$tool/bin/"$(COMPILE) --group docs --output-file requirements-docs.lock
 
 .PHONY: pin-jars
 pin-jars: ## Pin the jars of RocketMQ, Kafka, Debezium, Delta Lake and Iceberg again, after a change of a version (ARGS=kafka)

@@ -123,10 +123,10 @@ READING = (
         default="fail",
         choices=("fail", "skip"),
     ),
-    Option("messages.per.partition", "So many messages of a queue are a Spark partition at most.", Kind.INT, "200000", minimum=1),
+    Option("messages.per.partition", "The most messages of a queue in one Spark partition.", Kind.INT, "200000", minimum=1),
     Option(
         "look.back",
-        "So many messages before a Spark partition's first one are looked at, to leave out in it what a source of RocketConnect "
+        "How many messages before a Spark partition's first one it looks at, to leave out in it what a source of RocketConnect "
         "had to send twice.",
         Kind.INT,
         "10000",

@@ -34,7 +34,7 @@ _HEAD = """\
   `rocketconnect up`, which says where when it is ready. A scrape asks the services: an exporter needs nothing but their addresses.
 - **Each service** tells of itself on `ROCKETCONNECT_METRICS_PORT`: calls, its store, whether it leads, memory and processor.
 - **Prometheus**: [deploy/prometheus](../deploy/prometheus) has what to scrape, rules that record what dashboards ask for, and
-  alerts. [Alerts](operations.md#alerts) says of each what it means and what to do.
+  alerts. [Alerts](alerts.md#alerts) says of each what it means and what to do.
 - **Grafana** 11.6 or newer: import the files in [deploy/grafana](../deploy/grafana), or have Grafana provision them.
 
 Names end in their base unit, counters in `_total`. Series of a task carry `connector` and `task`, and not the worker: a task that

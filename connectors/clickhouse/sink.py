@@ -69,7 +69,7 @@ class ClickHouseSink(TableSink):
         POSITIONS_TABLE,
         Option(
             "compression",
-            "Of what is sent: none or gzip. Servers before 20.3 take nothing that is compressed.",
+            "How requests are compressed: none or gzip. Servers before 20.3 take none that is compressed.",
             default="none",
             choices=("none", "gzip"),
         ),

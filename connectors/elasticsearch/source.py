@@ -62,7 +62,7 @@ class ElasticsearchSource(CursorSource):
         ),
         Option(
             "overlap",
-            "So far a document may come behind the newest one that was read and is still seen: a time such as 30s for a field of "
+            "How far behind the newest read document another one may still arrive: a time such as 30s for a field of "
             "dates, how much less for a field of numbers. Default: 10s for dates, else 0.",
             Kind.DURATION,
             minimum=0,
@@ -78,7 +78,7 @@ class ElasticsearchSource(CursorSource):
         ),
         Option(
             DISCOVER_INTERVAL.key,
-            "So often new indexes are looked for.",
+            "How often it looks for new indexes.",
             Kind.DURATION,
             DISCOVER_INTERVAL.default,
             minimum=DISCOVER_INTERVAL.minimum,
@@ -106,7 +106,7 @@ class ElasticsearchSource(CursorSource):
         ),
         Option(
             "pit.keep.alive",
-            "So long the server keeps a point in time of which nothing is read. A task that is away for longer begins another one.",
+            "How long the server keeps a point in time that nobody reads. A task that is away for longer begins another one.",
             Kind.DURATION,
             "5m",
             minimum=1,

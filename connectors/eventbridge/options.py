@@ -20,7 +20,7 @@ _DOCS = {
     "content.type": "What bodies are, such as application/cloudevents+json.",
     "idempotency.header": "A header with a name of the record and the rule that is the same each time that they are sent, such as "
     "Idempotency-Key. Empty: none.",
-    "request.parallel": "So many requests are under way to this target at once. Records of one key go one after the other, and so "
+    "request.parallel": "The most requests in flight to this target. Records of one key go one after the other, and so "
     "do all without a key. Each target has requests of its own under way.",
 }
 
@@ -139,7 +139,7 @@ OPTIONS = (
     ),
     Option(
         "rules.NAME.maximum.attempts",
-        "So often a record is sent to a target of the rule that fails or is away, before it is given up as a bad record. Not "
+        "How often a record is sent to a target that fails or is away, before it becomes a bad record. Not "
         "given: until rules.NAME.maximum.age.",
         Kind.INT,
         minimum=1,
@@ -147,7 +147,7 @@ OPTIONS = (
     ),
     Option(
         "rules.NAME.maximum.age",
-        "So long it is tried, from the first time on; of a target that is away from when it was found so.",
+        "How long it is retried, from the first time on; of a target that is away from when it was found so.",
         Kind.DURATION,
         "24h",
         minimum=0,

@@ -86,7 +86,7 @@ class HttpSink(WriteSink):
         ),
         Option(
             "request.records",
-            f"So many records go into a request at most. Not given: {_MANY}, and 1 with request.format=single.",
+            f"The most records of a request. Not given: {_MANY}, and 1 with request.format=single.",
             Kind.INT,
             minimum=1,
             maximum=10_000,
@@ -101,7 +101,7 @@ class HttpSink(WriteSink):
         ),
         Option(
             "request.parallel",
-            "So many requests are under way at once. Records of one key go one after the other, and so do all without a key.",
+            "The most requests in flight. Records of one key go one after the other, and so do all without a key.",
             Kind.INT,
             "1",
             minimum=1,

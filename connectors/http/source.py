@@ -109,8 +109,7 @@ class HttpSource(CursorSource):
         Option("incrementing.begin", "What the parameter says where nothing was read yet. Empty: it is left out.", default=""),
         Option(
             "overlap",
-            "So far an item may come behind the newest one that was read and is still seen. With incrementing.form=number how much "
-            "less.",
+            "How far behind the newest read item another one may still arrive. With incrementing.form=number how much less.",
             Kind.DURATION,
             "0s",
             minimum=0,
@@ -144,7 +143,7 @@ class HttpSource(CursorSource):
         ),
         Option("pages.first", "With pages=number: the number of the first page.", Kind.INT, "1", minimum=0, maximum=1_000_000),
         Option("page.size.parameter", "The parameter that says how many items a page has, such as limit. Empty: none.", default=""),
-        Option("page.size", "So many items a page has, with page.size.parameter.", Kind.INT, "100", minimum=1, maximum=100_000),
+        Option("page.size", "How many items a page has, with page.size.parameter.", Kind.INT, "100", minimum=1, maximum=100_000),
         POLL_INTERVAL,
         Option(
             "snapshot.interval",
@@ -155,7 +154,7 @@ class HttpSource(CursorSource):
         ),
         Option(
             "requests.interval",
-            "So long after one request the next one is made at the earliest: 100ms are at most ten each second.",
+            "The shortest time from one request to the next: 100ms are at most ten each second.",
             Kind.DURATION,
             "0s",
             minimum=0,

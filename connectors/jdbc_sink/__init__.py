@@ -84,7 +84,7 @@ class JdbcSink(DataFrameSink):
         ),
         Option(
             "key.width",
-            "So many characters has a text in the key of a table that is made in MySQL, which takes no text without a width there. "
+            "How many characters a text has in the key of a table that it makes in MySQL, which requires a width there. "
             "Where the source says the length of a text, it is that.",
             Kind.INT,
             "191",

@@ -125,9 +125,9 @@ class JdbcSource(Source):
             "Each table has a topic of its own, of this and its name. Empty: all records go to the topic of the configuration.",
             default="",
         ),
-        Option("poll.interval", "So often new rows are looked for.", Kind.DURATION, "5s", minimum=0.001, maximum=86400),
+        Option("poll.interval", "How often it looks for new rows.", Kind.DURATION, "5s", minimum=0.001, maximum=86400),
         Option("bulk.interval", "With mode=bulk: so often everything is read. 0: once.", Kind.DURATION, "0s", minimum=0),
-        Option("batch.max.rows", "So many rows are read at once at most.", Kind.INT, "10000", minimum=1, maximum=1_000_000),
+        Option("batch.max.rows", "The most rows that it reads at once.", Kind.INT, "10000", minimum=1, maximum=1_000_000),
     )
 
     def check(self, config: Config) -> Iterable[Problem]:

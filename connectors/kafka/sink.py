@@ -46,14 +46,14 @@ class KafkaSink(WriteSink):
         ),
         Option(
             "target.partitions",
-            "So many partitions has a topic that is made; 0: as many as the cluster gives it.",
+            "How many partitions a topic gets that it makes; 0: as many as the cluster gives it.",
             Kind.INT,
             "0",
             minimum=0,
         ),
         Option(
             "target.replication.factor",
-            "So many copies has a topic that is made, that of positions too; 0: as many as the cluster gives it.",
+            "How many replicas a topic gets that it makes, that of positions too; 0: as many as the cluster gives it.",
             Kind.INT,
             "0",
             minimum=0,

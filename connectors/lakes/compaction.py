@@ -8,7 +8,7 @@ from rocketconnect_sdk.options import Config, Kind, Option
 COMPACTION = (
     Option(
         "compact.interval",
-        "So often small files of the table are put together, by task 0 behind a batch, in a commit of its own that changes no "
+        "How often task 0 compacts small files of the table, behind a batch, in a commit of its own that changes no "
         "rows; 0: never. The old files stay for readers of older states until somebody removes these.",
         Kind.DURATION,
         "0",

@@ -89,7 +89,7 @@ class LogSource(Source):
         ),
         Option(
             "multiline.lines",
-            "So many lines a record has at most. What goes on behind them is the next record.",
+            "The most lines of a record. Lines behind them are the next record.",
             Kind.INT,
             "500",
             minimum=1,

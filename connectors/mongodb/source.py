@@ -74,7 +74,7 @@ class MongodbSource(NeedsPackages, Source):
             default="initial",
             choices=("initial", "only", "never", "earliest", "when_needed"),
         ),
-        Option("snapshot.chunk.size", "So many documents a chunk has at most.", Kind.INT, "1000", minimum=1, maximum=100_000),
+        Option("snapshot.chunk.size", "The most documents of a chunk.", Kind.INT, "1000", minimum=1, maximum=100_000),
         Option(
             "change.stream.full.document",
             "What updates have beside what they have changed. updateLookup: the document, as it is when the change is read; an "

@@ -41,7 +41,8 @@ FORMS = (
     ),
     Option(
         "compression",
-        "Of parquet: snappy, zstd, gzip, lz4, none. Of orc: snappy, zstd, lz4, none. Of jsonlines and csv: none, gzip, zstd. "
+        "How files are compressed. parquet: snappy, zstd, gzip, lz4, none. orc: snappy, zstd, lz4, none. "
+        "jsonlines and csv: none, gzip, zstd. "
         "Default: the first of them.",
         default="",
     ),

@@ -40,7 +40,12 @@ FORMS = (
         default="parquet",
         choices=("parquet", "jsonlines", "csv", "text"),
     ),
-    Option("compression", "Of lines. auto: gzip where the name ends in .gz.", default="auto", choices=("auto", "none", "gzip")),
+    Option(
+        "compression",
+        "How files of lines are compressed. auto: gzip if the name ends in .gz.",
+        default="auto",
+        choices=("auto", "none", "gzip"),
+    ),
     Option("follow", "Looks for new objects. Otherwise it ends when all that are there are read.", Kind.BOOL, "true"),
     Option("discover.interval", "How often to look for new objects.", Kind.DURATION, "30s", minimum=0.1),
     Option("key.field", "The column or field that becomes the key of the record.", default=""),

@@ -82,7 +82,7 @@ _S3 = (
 _GOOGLE = (
     Option(
         _SERVICE,
-        "Of Google: the key of a service account, the JSON that Google gives.",
+        "Google: the key of a service account, the JSON that Google gives.",
         secret=True,
         aliases=("gcs.credentials.json",),
     ),
@@ -90,16 +90,16 @@ _GOOGLE = (
 _AZURE = (
     Option(
         _ACCOUNT,
-        "Of Azure: the storage account.",
+        "Azure: the storage account.",
         default="",
         check=_account_problem,
         fix="Give 3 to 24 lower-case letters and digits.",
         aliases=("azblob.account.name",),
     ),
-    Option(_KEY, "Of Azure: a key of the storage account, or sas.token.", secret=True, aliases=("azblob.account.key",)),
+    Option(_KEY, "Azure: a key of the storage account, or sas.token.", secret=True, aliases=("azblob.account.key",)),
     Option(
         _SAS,
-        "Of Azure: a shared access signature for the container or the account, or account.key.",
+        "Azure: a shared access signature for the container or the account, or account.key.",
         secret=True,
         aliases=("azblob.sas.token",),
     ),
@@ -107,12 +107,12 @@ _AZURE = (
 _HDFS = (
     Option(
         _USER,
-        "Of HDFS: the user, whom a cluster without Kerberos believes.",
+        "HDFS: the user, whom a cluster without Kerberos believes.",
         default="",
         check=_user_problem,
         fix="Give letters, digits, points, hyphens and underscores, a letter first.",
     ),
-    Option(_DELEGATION, "Of HDFS: a delegation token, as hdfs fetchdt gives it, in place of user.name.", secret=True),
+    Option(_DELEGATION, "HDFS: a delegation token, as hdfs fetchdt gives it, in place of user.name.", secret=True),
 )
 
 SERVER = (_ENDPOINT, *_S3)
@@ -128,7 +128,7 @@ SERVERS = (
         fix="Write http://HOST:PORT or https://HOST, for Azure with /ACCOUNT where the host does not name it.",
         reaches=lambda urls: of_urls(servers(urls)),
     ),
-    *(replace(each, doc=f"Of S3: {each.doc[0].lower()}{each.doc[1:]}") for each in _S3),
+    *(replace(each, doc=f"S3: {each.doc[0].lower()}{each.doc[1:]}") for each in _S3),
     *_GOOGLE,
     *_AZURE,
     *_HDFS,

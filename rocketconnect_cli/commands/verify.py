@@ -136,7 +136,7 @@ class _Run:
     def _awaited(self, passage: Passage, seen: PipelineState, wait: float) -> str:
         """What has to come before it is decided which rows are different."""
         if passage.passed >= self.suspects.newest:
-            return f"those are different that stay so for {wait:g} s"
+            return f"a row counts as different after it has stayed so for {wait:g} s"
         behind = f"{counted(passage.left, 'message', 'is', 'are')} not in the sink yet" if passage.left else ""
         if passage.step is Step.READING:
             left = f" ({seen.unread} left)" if seen.unread else ""

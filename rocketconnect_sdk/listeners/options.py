@@ -57,7 +57,11 @@ LISTEN = (
         access=Access.READ,
     ),
     Option(
-        "connections.max", "So many clients may be connected at once. Others are told to come again.", Kind.INT, "1000", minimum=1
+        "connections.max",
+        "The most clients that may be connected at once. Others are told to come again.",
+        Kind.INT,
+        "1000",
+        minimum=1,
     ),
     Option("request.timeout", "How long a client may take to send something.", Kind.DURATION, "30s", minimum=0.1, maximum=3600),
     Option(
@@ -70,7 +74,7 @@ LISTEN = (
     ),
     Option(
         "prefetch",
-        "So many records may wait until the topic has them. Who sends more is told to come again. They have buffer.bytes at most.",
+        "How many records may wait until the topic has them. Who sends more is told to come again. They have buffer.bytes at most.",
         Kind.INT,
         "10000",
         minimum=1,

@@ -48,7 +48,7 @@ STARTING = (
         check=_start_problem,
         fix="Write earliest, latest, or a time such as 2026-01-31T00:00:00Z.",
     ),
-    Option("discover.interval", "So often new partitions are looked for.", Kind.DURATION, "30s", minimum=0.1, maximum=86400),
+    Option("discover.interval", "How often it looks for new partitions.", Kind.DURATION, "30s", minimum=0.1, maximum=86400),
 )
 """Where reading begins, and how new partitions are found."""
 READING = (

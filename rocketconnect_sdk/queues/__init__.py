@@ -30,7 +30,7 @@ __all__ = ["PREFETCH", "QueueSource", "QueueTask", "Received", "Share", "Subscri
 
 PREFETCH = Option(
     "prefetch",
-    "So many messages a task takes from the broker before the first of them is acknowledged. Fewer where they are large, more "
+    "How many messages a task takes from the broker before the first one is acknowledged. Fewer where they are large, more "
     "where the broker is far away. It holds buffer.bytes of them at most.",
     Kind.INT,
     "1000",

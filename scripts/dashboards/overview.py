@@ -45,7 +45,7 @@ def page() -> Page:
                     ),
                     listed(
                         "Alerts that fire",
-                        "What does Prometheus say is wrong? Each alert has its section in docs/operations.md.",
+                        "What does Prometheus say is wrong? Each alert has its section in docs/alerts.md.",
                         'ALERTS{alertname=~"RocketConnect.*", alertstate="firing"}',
                         ["alertname", "severity", "connector", "task", "service"],
                         span=8,

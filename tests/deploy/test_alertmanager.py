@@ -108,6 +108,6 @@ def test_an_alert_arrives_with_its_runbook_and_when_it_is_over_and_what_follows_
         wait_until(lambda: told("/on-call", "RocketConnectTaskFailed", "resolved"), 180)
     assert {each["labels"]["alertname"] for _, _, each in arrived} == {"RocketConnectPositionAway", "RocketConnectTaskFailed"}
     _, by, first = next(each for each in arrived if each[2]["labels"].get("connector") == "orders" and each[0] == "/on-call")
-    assert first["annotations"]["runbook"] == "docs/operations.md#rocketconnecttaskfailed"
+    assert first["annotations"]["runbook"] == "docs/alerts.md#rocketconnecttaskfailed"
     assert first["annotations"]["summary"] == "orders, task 0, has failed"
     assert by == "Bearer a-token"

@@ -44,11 +44,11 @@ def test_of_each_alert_it_is_shown_that_it_fires_and_that_it_does_not() -> None:
 
 
 def test_each_alert_says_how_grave_it_is_and_where_stands_what_to_do() -> None:
-    headings = re.findall(r"^### (RocketConnect\w+)$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE)
+    headings = re.findall(r"^### (RocketConnect\w+)$", (ROOT / "docs/alerts.md").read_text(), re.MULTILINE)
     assert headings == [rule["alert"] for rule in rules("alert")]
     for rule in rules("alert"):
         assert rule["labels"]["severity"] in {"critical", "warning"}
-        assert rule["annotations"]["runbook"] == f"docs/operations.md#{rule['alert'].lower()}"
+        assert rule["annotations"]["runbook"] == f"docs/alerts.md#{rule['alert'].lower()}"
         assert rule["annotations"].keys() == {"summary", "description", "runbook"}
 
 

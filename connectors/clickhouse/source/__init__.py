@@ -66,8 +66,8 @@ class ClickHouseSource(Source):
             "5s",
             minimum=0,
         ),
-        Option("poll.interval", "So often new rows are looked for.", Kind.DURATION, "5s", minimum=0.001, maximum=86400),
-        Option("batch.max.rows", "So many rows are read at once at most.", Kind.INT, "10000", minimum=1, maximum=1_000_000),
+        Option("poll.interval", "How often it looks for new rows.", Kind.DURATION, "5s", minimum=0.001, maximum=86400),
+        Option("batch.max.rows", "The most rows that it reads at once.", Kind.INT, "10000", minimum=1, maximum=1_000_000),
     )
 
     def check(self, config: Config) -> Iterable[Problem]:

@@ -63,7 +63,7 @@ READING = (
         Kind.LIST,
         "",
     ),
-    Option("poll.interval", "So often a new version is looked for.", Kind.DURATION, "1s", minimum=0, maximum=3600),
+    Option("poll.interval", "How often it looks for a new version.", Kind.DURATION, "1s", minimum=0, maximum=3600),
     Option(
         "splits",
         "The files of each version are dealt out to so many parts, which as many tasks can read at once. Rows are in the order of "

@@ -8,7 +8,7 @@ from services.cluster.assignment.model import Strategy
 
 
 class StrategyName(enum.StrEnum):
-    """How tasks are given to workers; see docs/operations.md for which one fits."""
+    """How tasks are given to workers; see docs/workers.md for which one fits."""
 
     BALANCED = "balanced"
     STICKY = "sticky"

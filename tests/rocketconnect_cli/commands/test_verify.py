@@ -152,5 +152,5 @@ def test_a_row_that_the_sink_has_not_come_to_is_not_called_missing(
     code, out, err = run("--url", rest.url)
     assert code == 1
     assert "1 row differs; what orders has read may not be in its topics yet; looking again" in err
-    assert "1 row differs; those are different that stay so for 0.1 s; looking again" in err
+    assert "1 row differs; a row counts as different after it has stayed so for 0.1 s; looking again" in err
     assert "shop.t [7] MISSING\n" in out
