@@ -352,6 +352,10 @@ class FileSourceTask(SourceTask):
             return
         except OSError as error:
             raise trouble(path, "opened", error) from error
+        if reader.key in self._readers:
+            # Since the look that found another file there this one was renamed to that name.
+            reader.close()
+            return
         self._readers[reader.key] = reader
         self._quiet[reader.key] = (reader.stored_size, self._clock())
         self._context.log.info("reading %s", path)
