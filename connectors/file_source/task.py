@@ -248,7 +248,11 @@ class FileSourceTask(SourceTask):
                 self._context.log.warning("%s", said)
             return
         self._lost.pop(path, None)
-        state = copy.stat()
+        try:
+            state = copy.stat()
+        except FileNotFoundError:
+            # It was renamed just now, and the next look finds it.
+            return
         key = (state.st_dev, state.st_ino)
         if state.st_ino != former.inode and key not in self._readers and self._found.get(state.st_ino) is None:
             self._make_room()

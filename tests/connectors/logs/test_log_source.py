@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from connectors.file_source import task as file_task
+from connectors.file_source.rotation import copies
 from connectors.file_source.rotation.dealing import Dealing
+from connectors.file_source.rotation.formers import Formers
 from connectors.logs.log_source import LogSource
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Position, Rejected
@@ -216,3 +218,21 @@ def test_a_file_that_is_read_is_not_opened_once_more_when_it_gets_the_name_of_on
     monkeypatch.setattr(Dealing, "found", lambda _self, paths: {**found(paths), (1, 1): packed})
     assert [*task.read(20), *task.read(20)] == []
     assert task.task._readers == readers
+
+
+def test_a_log_that_is_renamed_while_it_is_looked_for_is_neither_told_to_be_lost_nor_a_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = tmp_path / "app.log"
+    append(log, "one\n")
+    task = Following(f"{log}*")
+    assert task.read() == ["one"]
+    # What a listing has found has other names by now.
+    monkeypatch.setattr(copies, "_like_named", lambda _path: [tmp_path / "app.log.7"])
+    log.rename(tmp_path / "app.log.1")
+    append(log, "two\n")
+    after = task.again()
+    assert [*after.read(), *after.read()] == ["two"]
+    assert "does not hold any more" not in caplog.text
+    former = next(Formers.stored(task.positions).at(str(log)))
+    assert after.task._copies.seek(former, tmp_path / "app.log.1") is None
