@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-import httpx
 import msgspec
 
 from connectors.elasticsearch.client import NoSearch
 from connectors.elasticsearch.rows import Documents, schema_of
 from rocketconnect_sdk.cursors import AHEAD_SECONDS, Connection, Mark, Page, PageTooLarge, Session, SessionLost, Stream, StreamGone
 from rocketconnect_sdk.errors import PermanentError, SystemAway
-from rocketconnect_sdk.http import Answer, HttpClient
+from rocketconnect_sdk.http import Answer, AnswerTooLong, HttpClient
 from rocketconnect_sdk.resume import JSON
 
 _HEADERS = {"Content-Type": "application/json"}
@@ -346,7 +345,7 @@ class PointInTime(Session):
         try:
             answer = search(client, json.dumps(body).encode())
         except SystemAway as error:
-            if isinstance(error.__cause__, httpx.DecodingError):
+            if isinstance(error.__cause__, AnswerTooLong):
                 msg = f"a page is {error.__cause__}: leave out large fields (fields)"
                 raise PageTooLarge(msg) from error
             raise

@@ -248,8 +248,9 @@ class Reader:
         else:
             place = self._places.anew(self._identity) if self._written_anew else self._places.of(self._identity)
             if original is not None:
-                # All of it was read in what it is made of.
+                # All of it was read in what it is made of. Who opens it again in this run goes on there, too.
                 place = replace(place, offset=self._descent.end())
+                self._places.moved(self._identity, place)
             elif is_new:
                 self._look_back()
         if not (is_held := self._holds_what_was_read(place)) or place.offset == (0,) or not self._go_to(place.offset):

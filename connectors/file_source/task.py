@@ -252,7 +252,11 @@ class FileSourceTask(SourceTask):
                 self._context.log.warning("%s", said)
             return
         self._lost.pop(path, None)
-        state = copy.stat()
+        try:
+            state = copy.stat()
+        except FileNotFoundError:
+            # It was renamed just now, and the next look finds it.
+            return
         key = (state.st_dev, state.st_ino)
         if state.st_ino != former.inode and key not in self._readers and self._found.get(state.st_ino) is None:
             self._make_room()
@@ -358,6 +362,10 @@ class FileSourceTask(SourceTask):
             return
         except OSError as error:
             raise trouble(path, "opened", error) from error
+        if reader.key in self._readers:
+            # Since the look that found another file there this one was renamed to that name.
+            reader.close()
+            return
         self._readers[reader.key] = reader
         self._quiet[reader.key] = (reader.stored_size, self._clock())
         self._context.log.info("reading %s", path)

@@ -7,8 +7,6 @@ from datetime import UTC, datetime
 from threading import Event
 from typing import Any, cast
 
-import httpx
-
 from connectors.http.marks import NoMark, earlier, latest, mark_of, time_of, written
 from connectors.http.paging import ElsewhereError, Paging, split_url
 from connectors.http.paths import Missing, Path
@@ -16,7 +14,7 @@ from rocketconnect_sdk.converters import converter
 from rocketconnect_sdk.cursors import Connection, Mark, Page, PageTooLarge, Session
 from rocketconnect_sdk.errors import PermanentError, RecordError, SystemAway
 from rocketconnect_sdk.files.lines import to_json
-from rocketconnect_sdk.http import Answer, HttpClient
+from rocketconnect_sdk.http import Answer, AnswerTooLong, HttpClient
 from rocketconnect_sdk.http.answers import problem_of
 from rocketconnect_sdk.partitions.decoding import rejected
 from rocketconnect_sdk.resume import JSON
@@ -117,7 +115,7 @@ class Service(Connection):
             # A name may stand there more than once.
             answer = get(self._client, path, cast("Mapping[str, str]", asked))
         except SystemAway as error:
-            if isinstance(error.__cause__, httpx.DecodingError):
+            if isinstance(error.__cause__, AnswerTooLong):
                 msg = f"a page is {error.__cause__}: ask for fewer items (page.size), or raise response.bytes"
                 raise PageTooLarge(msg) from error
             raise

@@ -288,6 +288,9 @@ class Client:
         if head is None:
             return None
         size, begin = head
+        if not self._buffer[0] >> 4:
+            msg = "it sends packets of no kind that there is"
+            raise Malformed(msg)
         kind, flags = Kind(self._buffer[0] >> 4), self._buffer[0] & 15
         if kind is Kind.PUBLISH and size > self._most_bytes + _HEAD:
             return self._large(flags, size, begin)

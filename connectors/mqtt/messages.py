@@ -12,14 +12,15 @@ from rocketconnect_sdk.routes.names import TOPIC_LENGTH
 
 LEVELS = "${topic} stands for the topic of MQTT, ${1} for its first level, ${2} for its second one"
 _PLACE = re.compile(r"\$\{([^}]*)\}")
+_LEVEL = re.compile("[1-9][0-9]{0,4}")
 
 
 def levels_problem(template: str) -> str | None:
     """What is wrong with a text that is made of the levels of a topic; None: nothing."""
     for name in _PLACE.findall(template):
-        if name != "topic" and not (name.isascii() and name.isdecimal() and int(name)):
+        if name != "topic" and not _LEVEL.fullmatch(name):
             return f"has ${{{name}}}, which stands for nothing"
-    return None
+    return "has a ${ that no } closes" if "${" in _PLACE.sub("", template) else None
 
 
 def from_levels(template: str, topic: str) -> str:

@@ -1,7 +1,7 @@
 """How a connector is told of another cluster of RocketMQ and of who it is there."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from connectors.rocketmq.selection import topic_tags_problem
 from rocketconnect_sdk.configuration.patterns import pattern_option
@@ -9,6 +9,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.options import tls_problems
 from rocketconnect_sdk.options import Config, Kind, Option
 from rocketconnect_sdk.permissions.roots import Access
+from rocketconnect_sdk.routes.names import TOPIC_LENGTH, topic_problem
 
 AWAY = ("name.servers", "Start the cluster, or correct name.servers and tls.")
 REFUSED = ("access.key", "Correct access.key and secret.key, or give the user what is missing.")
@@ -29,9 +30,16 @@ def _address(server: str) -> tuple[str, int] | None:
     return (host, int(port)) if colon and host and is_port and not set(host) & set("/@ ") else None
 
 
-def _servers_problem(servers: Iterable[str]) -> str | None:
+def _servers_problem(servers: Sequence[str]) -> str | None:
+    if not servers:
+        return "names no server"
     wrong = next((server for server in servers if _address(server) is None), None)
     return None if wrong is None else f"has {wrong[:100]!r}, which is no HOST:PORT"
+
+
+def _topics_problem(topics: Iterable[str]) -> str | None:
+    told = ((topic, topic_problem(topic)) for topic in topics)
+    return next((f"{topic[:TOPIC_LENGTH]!r} {problem}" for topic, problem in told if problem), None)
 
 
 def _of_servers(servers: Iterable[str]) -> Iterator[tuple[str, int]]:
@@ -115,7 +123,15 @@ CLUSTER_IDS = tuple(
 
 
 TOPICS = (
-    Option("topics", "The topics that are read, separated by commas.", Kind.LIST, "", example="orders"),
+    Option(
+        "topics",
+        "The topics that are read, separated by commas.",
+        Kind.LIST,
+        "",
+        check=_topics_problem,
+        fix="Write names of topics: orders,payments.",
+        example="orders",
+    ),
     pattern_option(
         "topics.pattern",
         "Topics that are read beside them: a regular expression that matches the whole name. New ones are found while it runs; "

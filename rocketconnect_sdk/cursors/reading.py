@@ -129,8 +129,9 @@ class Reader:
     def _look_at_position(self) -> None:
         """Tells of a position that an earlier version has stored: it went on from a row of a wrong clock."""
         self._is_looked_at = True
-        latest, mark = self._latest(), self._window.mark
-        if latest is not None and mark is not None and mark > latest:
+        mark = self._window.mark
+        # What has no marks is not asked for the newest one.
+        if mark is not None and (latest := self._latest()) is not None and mark > latest:
             self._context.log.warning(
                 "%s: its position is at %r, which is ahead of the clock of this machine. Rows with times before that are not read "
                 "until then, and those that came so far are missing. If that clock is right: `rocketconnect position set %s "

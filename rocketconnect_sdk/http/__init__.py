@@ -2,7 +2,7 @@
 
 from rocketconnect_sdk.configuration.references import login_is_known
 from rocketconnect_sdk.http.answers import Answer, NotLetIn, NotTrusted, RequestRejected
-from rocketconnect_sdk.http.client import HttpClient
+from rocketconnect_sdk.http.client import AnswerTooLong, HttpClient
 from rocketconnect_sdk.http.login import Login, Tls
 from rocketconnect_sdk.http.options import AUTH, REQUEST_TIMEOUT, TLS, login_of, login_problems, tls_of, urls_option
 from rocketconnect_sdk.http.tokens import NoToken, Tokens
@@ -12,6 +12,7 @@ __all__ = [
     "REQUEST_TIMEOUT",
     "TLS",
     "Answer",
+    "AnswerTooLong",
     "HttpClient",
     "Login",
     "NoToken",

@@ -36,6 +36,10 @@ _ENDED = (401, 403, 419)
 """So answers a server that takes a token no more."""
 
 
+class AnswerTooLong(httpx.DecodingError):
+    """An answer has more bytes than one may have: the cause of a SystemAway."""
+
+
 class HttpClient:
     """Asks one of several servers. One thread has it; whoever it is pickled for makes connections of its own.
 
@@ -259,8 +263,8 @@ class HttpClient:
             msg = f"an answer that {error}"
             raise httpx.DecodingError(msg) from None
 
-    def _too_long(self) -> httpx.DecodingError:
-        return httpx.DecodingError(f"an answer of more than {self._largest >> 20} MiB")
+    def _too_long(self) -> AnswerTooLong:
+        return AnswerTooLong(f"an answer of more than {self._largest >> 20} MiB")
 
     @contextmanager
     def _told(self, url: str) -> Iterator[None]:

@@ -92,11 +92,14 @@ class Copies:
 
     def seek(self, former: Former, beside: Path) -> Path | None:
         """The file in a directory that holds what one held which was emptied or replaced; also that one under another name."""
+        there = self._paths.get(former.inode)
+        if there is not None and there != beside:
+            return there
         for path in _like_named(beside):
-            if path.stat().st_ino == former.inode and path != beside:
-                return path
-            if path.stat().st_ino != former.inode and self._holds(path, former):
-                return path
+            # What is renamed meanwhile is found the next time.
+            with suppress(OSError):
+                if path != beside if path.stat().st_ino == former.inode else self._holds(path, former):
+                    return path
         return None
 
     def _beginning_as(self, content: Content) -> Iterator[Former]:

@@ -106,7 +106,9 @@ class Dealing:
             state = stored.st_size, stored.st_mtime_ns
             if known is not None and known_state == state:
                 return known
-            seen = self._look(path, formers)
+            # Where another file was renamed to that name since, the next look finds both.
+            is_renamed = (stored.st_dev, stored.st_ino) != key and self.config["follow"]
+            seen = _UNREADABLE if is_renamed else self._look(path, formers)
         except FileNotFoundError:
             return None
         except (OSError, PermanentError):

@@ -9,6 +9,8 @@ import pytest
 
 from connectors.file_source import FileSource
 from connectors.file_source.identity import share_of
+from connectors.file_source.rotation.dealing import BY_HEAD, Dealing
+from connectors.file_source.rotation.formers import Formers
 from connectors.file_source.task import FileSourceTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
@@ -39,6 +41,24 @@ def reading(folder: Path, share: Mapping[str, str], **options: str) -> Iterator[
 
 def shares(folder: Path, tasks: int) -> list[Mapping[str, str]]:
     return list(FileSource().plan(parse(FileSource.options, {"filename": f"{folder}/*"}), tasks, {}).tasks)
+
+
+def test_a_file_that_got_the_name_of_one_that_was_found_is_not_taken_for_it(files: list[Path]) -> None:
+    config = parse(FileSource.options, {"filename": f"{files[0].parent}/*"})
+    dealing = Dealing((0, 2), BY_HEAD, 1, config)
+    mine = next(path for path in files if dealing.foreign(_key(path), path, Formers()) is None)
+    other = next(path for path in files if dealing.foreign(_key(path), path, Formers()) is not None)
+    found = _key(other)
+    mine.rename(other)
+    told = dealing.foreign(found, other, Formers())
+    assert told is not None
+    assert told.lost is None
+    assert dealing.foreign(_key(other), other, Formers()) is None
+
+
+def _key(path: Path) -> tuple[int, int]:
+    state = path.stat()
+    return state.st_dev, state.st_ino
 
 
 def all_of(task: FileSourceTask) -> list[str]:

@@ -242,6 +242,12 @@ def test_a_page_that_is_too_long_is_asked_for_with_fewer_items(service: Service)
         (answers(200, b"<html>hello</html>"), SystemAway, "answers with what is no JSON that can be read"),
         (answers(200, b"[" * 100_000), SystemAway, "no JSON that can be read"),
         (answers(200, {"error": "later"}), SystemAway, "what is at \\$ is no list"),
+        (
+            answers(200, b"abcde", Content_Encoding="gzip"),
+            SystemAway,
+            "does not answer: an answer that is no gzip: .* check$",
+        ),
+        (answers(200, b"abcde", Content_Encoding="br"), SystemAway, "Content-Encoding: br, where identity was asked for$"),
         (breaks, SystemAway, "does not answer: peer closed connection"),
         (answers(401, {"message": "who?"}), PermanentError, "answers 401: who\\?"),
         (answers(404, b"nothing here"), PermanentError, "answers 404: nothing here"),

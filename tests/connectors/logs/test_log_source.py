@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from connectors.file_source import task as file_task
+from connectors.file_source.rotation import copies
+from connectors.file_source.rotation.dealing import Dealing
+from connectors.file_source.rotation.formers import Formers
 from connectors.logs.log_source import LogSource
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Position, Rejected
@@ -176,3 +180,59 @@ def test_of_a_partition_that_goes_on_in_a_copy_people_set_the_position_and_it_go
     after = task.again()
     assert sorted([*after.read(20), *after.read(20)]) == (["three", "two"] if packed else ["new", "three", "two"])
     assert partition in after.positions
+
+
+def _packed(tmp_path: Path) -> tuple[Following, Path]:
+    """A task that has read a log of which, by now, there is but a packed file, and that file."""
+    log, packed = tmp_path / "app.log", tmp_path / "app.log.1.gz"
+    append(log, "one\ntwo\n")
+    task = Following(f"{log}*", exclude="")
+    assert task.read() == ["one", "two"]
+    task.task.committed(task.positions)
+    packed.write_bytes(gzip.compress(log.read_bytes()))
+    log.unlink()
+    assert [*task.read(), *task.read(20)] == []
+    return task, packed
+
+
+def test_a_packed_file_whose_log_was_read_is_not_read_when_it_is_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, packed = _packed(tmp_path)
+    task.task.committed(task.positions)
+    monkeypatch.setattr(file_task, "_OPEN_FILES", 1)
+    append(tmp_path / "app.log", "three\n")
+    assert [*task.read(), *task.read()] == ["three"]
+    with packed.open("ab") as file:
+        file.write(gzip.compress(b"four\n"))
+    assert [*task.read(), *task.read(), *task.read()] == ["four"]
+
+
+def test_a_file_that_is_read_is_not_opened_once_more_when_it_gets_the_name_of_one_that_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, packed = _packed(tmp_path)
+    readers = dict(task.task._readers)
+    found = task.task._dealing.found
+    # Between the look and the opening logrotate has renamed both.
+    monkeypatch.setattr(Dealing, "found", lambda _self, paths: {**found(paths), (1, 1): packed})
+    assert [*task.read(20), *task.read(20)] == []
+    assert task.task._readers == readers
+
+
+def test_a_log_that_is_renamed_while_it_is_looked_for_is_neither_told_to_be_lost_nor_a_defect(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = tmp_path / "app.log"
+    append(log, "one\n")
+    task = Following(f"{log}*")
+    assert task.read() == ["one"]
+    # What a listing has found has other names by now.
+    monkeypatch.setattr(copies, "_like_named", lambda _path: [tmp_path / "app.log.7"])
+    log.rename(tmp_path / "app.log.1")
+    append(log, "two\n")
+    after = task.again()
+    assert [*after.read(), *after.read()] == ["two"]
+    assert "does not hold any more" not in caplog.text
+    former = next(Formers.stored(task.positions).at(str(log)))
+    assert after.task._copies.seek(former, tmp_path / "app.log.1") is None

@@ -163,8 +163,9 @@ def test_what_is_too_large_or_no_text_is_a_bad_record_and_nothing_else_is(broker
 
 
 def test_several_tasks_need_a_shared_subscription_and_all_problems_are_told_at_once(broker: Mosquitto) -> None:
-    found = problems({"url": "mqtt://me@h/x", "filters": "a/#/b,c+", "qos": "3", "key": "${x}"})
+    found = problems({"url": "mqtt://me@h/x", "filters": "a/#/b,c+", "qos": "3", "key": "${x}", "topic.template": "a-${1"})
     assert found == {
+        "topic.template": "has a ${ that no } closes",
         "url": "is no URL of a broker",
         "filters": "'a/#/b' has a # that is not the whole last level",
         "qos": found["qos"],
@@ -210,8 +211,9 @@ def test_what_is_no_broker_is_told(rubbish: bytes) -> None:
 
         thread = Thread(target=answering)
         thread.start()
-        with pytest.raises(RetriableError, match="no broker of MQTT"):
+        with pytest.raises(RetriableError, match="no broker of MQTT") as raised:
             task.start({})
+        assert "Kind" not in str(raised.value)
         thread.join()
 
 

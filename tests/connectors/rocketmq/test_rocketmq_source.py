@@ -183,6 +183,8 @@ def test_what_can_not_work_is_told_with_the_configuration(cluster: Cluster, topi
     assert "means nothing without TLS" in problems({**right, "ssl.server.name": "x"})["ssl.server.name"]
     assert "whole messages" in problems({**right, "transforms": "a", "transforms.a.type": "set_null"})["transforms"]
     assert "no name server answered" in problems({**right, "name.servers": "127.0.0.1:1"})["name.servers"]
+    assert "names no server" in problems({**right, "name.servers": ";;"})["name.servers"]
+    assert "only letters, digits" in problems({**right, "topics": f"{topic},a b"})["topics"]
 
 
 def test_the_names_of_rocketmqs_own_replicator_are_taken(cluster: Cluster, topic: str) -> None:

@@ -10,7 +10,7 @@ from tests.queue_pipelines.pipeline import BROKER, EXECUTOR, JSON, TASK, TOPIC, 
 from tests.queue_pipelines.pipelines.documents import Documents
 from tests.servers.search.real import OpenSearch
 
-_ROTATED_EACH = 250
+_ROTATED_EACH = 200
 """So many lines."""
 _GROK = r"^%{TIMESTAMP_ISO8601:time} %{LOGLEVEL:level} order %{INT:number:long} of %{NOTSPACE:shop}: %{GREEDYDATA:message}$"
 

@@ -173,7 +173,7 @@ class _Forgetful(dict):  # type: ignore[type-arg]  # it holds nothing
 
 def test_rows_have_keys_times_and_a_number_of_those_that_are_left(server: Server) -> None:
     server.add(["1", "2", "3"])
-    task = started(context=TaskContext(batch_records=2), **{"poll.interval": "60s"})
+    task = started(None, TaskContext(batch_records=2), SOURCE, **{"poll.interval": "60s"})
     (batch,) = polled(task, 1)
     assert (batch.keys, batch.size, task.remaining(), task.caught_up) == (["1", "2"], 2, 1, False)
     polled(task)
