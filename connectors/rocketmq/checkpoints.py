@@ -1,7 +1,7 @@
 """Looks where consumer groups are in one cluster, and sets them to the same place in the other."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import time
@@ -11,7 +11,7 @@ from connectors.rocketmq.client import client_of, place_of, prove, told
 from connectors.rocketmq.groups import Groups
 from connectors.rocketmq.options import TARGET
 from connectors.rocketmq.selection import Selection, topics_of_brokers
-from connectors.rocketmq.translation import Copy, Window, read_of_own, translated
+from connectors.rocketmq.translation import Copy, Window, passed, read_of_own, translated
 from rocketconnect_sdk.cursors import Connection, Mark, Page, Session, StreamGone
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.partitions.topics import topics_of
@@ -138,7 +138,10 @@ class Checkpoints(Connection):
     def _of_group(
         self, group: str, offsets: Mapping[MessageQueue, int], copies: Sequence[MessageQueue]
     ) -> Iterator[Mapping[str, object]]:
-        places = {queue: place for queue, offset in offsets.items() if (place := self._place_of(group, queue, offset, copies))}
+        names = frozenset(map(_name, offsets))
+        places = {
+            queue: place for queue, offset in offsets.items() if (place := self._place_of(group, queue, offset, copies, names))
+        }
         # Where copies of several queues share one, the group goes on at the first that it has not read of any.
         wanted: dict[MessageQueue, int] = {}
         for place in places.values():
@@ -158,7 +161,9 @@ class Checkpoints(Connection):
                     "is_set": are_set.get(place.copies, False) and wanted[place.copies] == place.target,
                 }
 
-    def _place_of(self, group: str, queue: MessageQueue, offset: int, copies: Sequence[MessageQueue]) -> _Place | None:
+    def _place_of(
+        self, group: str, queue: MessageQueue, offset: int, copies: Sequence[MessageQueue], read: Container[str]
+    ) -> _Place | None:
         """Where a group is among the copies; None: there are none yet."""
         home = self._homes.get(queue) or self._home_of(queue, copies)
         if home is None:
@@ -177,7 +182,11 @@ class Checkpoints(Connection):
                 "groups can't be translated. Copy in both directions, or give the copies a topic of their own (topic.template)"
             )
             return None
-        return _Place(offset, home, found.position if own is None else min(found.position, own))
+        if own is None:
+            return _Place(offset, home, found.position)
+        # Behind what is known to be read of its own there may be copies that were read there.
+        look = partial(self._window, self._here, home)
+        return _Place(offset, home, passed(look, max(own, begin), found.position, queue.topic, read))
 
     def _read_of_own(self, queue: MessageQueue, offset: int, home: MessageQueue) -> int | None:
         """Up to where a group has read by copies there what is no copy here; None: nothing is copied back."""

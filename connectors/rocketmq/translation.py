@@ -4,7 +4,7 @@ Each copy carries where its original is, and the copies of one queue are in its 
 else is in the queue of the copies is passed over.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 
 MOST_WINDOWS = 64
@@ -118,6 +118,34 @@ def read_of_own(look: Look, begin: int, end: int, at: int, topic: str, queue: st
             return newest.offset + 1
         last = first
     return None
+
+
+def passed(look: Look, at: int, end: int, topic: str, queues: Container[str]) -> int:
+    """Up to where, from an offset on, all messages are copies of these queues: what a group has read of them does not come again.
+
+    Args:
+        look: Gives the messages of the queue with the copies.
+        at: The first one; all before it were read.
+        end: The offset of the first copy that was not read.
+        topic: That of the originals.
+        queues: Theirs, "broker-a/3".
+
+    Returns:
+        The offset of the first other one, at most `end`; an earlier one where there is too much to look at.
+    """
+    for _ in range(MOST_WINDOWS):
+        if at >= end:
+            break
+        window = look(at)
+        for copy in window.copies:
+            # Where there are others, one of these may be in each gap.
+            if copy.topic != topic or copy.queue not in queues or (window.has_own and copy.position != at):
+                return min(at, end)
+            at = copy.position + 1
+        if window.has_own:
+            break
+        at = max(window.next, at)
+    return min(at, end)
 
 
 @dataclass(frozen=True, slots=True)

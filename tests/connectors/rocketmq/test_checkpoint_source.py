@@ -125,6 +125,13 @@ def test_messages_that_are_no_copies_are_told_once_and_read_by_their_copies_ther
     assert shown(checkpoints.changed(topic)) == {(name, 1, name, 1, True)}
     cluster.client.set_offset(group, queue, 2)
     assert shown(checkpoints.changed(topic)) == {(name, 2, name, 2, True)}
+    # What it has read there behind that does not come again here.
+    cluster.put(topic, [b"2", b"3"])
+    for at in (2, 3):
+        origin = {messages.TOPIC: topic, messages.QUEUE: name, messages.OFFSET: str(at)}
+        cluster.put_all(f"{topic}-copy", [Message(b"%d" % at, properties=messages.copied({}, "A", origin))])
+    cluster.client.set_offset(group, queue, 3)
+    assert shown(checkpoints.changed(topic)) == {(name, 3, name, 3, True)}
     checkpoints.close()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.rocketmq.translation import MOST_WINDOWS, Copy, Window, read_of_own, translated
+from connectors.rocketmq.translation import MOST_WINDOWS, Copy, Window, passed, read_of_own, translated
 
 TOPIC = "orders"
 
@@ -86,3 +86,25 @@ def test_of_what_is_no_copy_here_a_group_has_read_what_it_has_read_copies_of(cop
     unread, read = [copy for copy in mine if copy.position >= at], [copy for copy in mine if copy.position < at]
     wanted = unread[0].offset if unread else read[-1].offset + 1 if read else None
     assert read_of_own(queue.look, 0, queue.end, min(at, queue.end), TOPIC, "broker-a/1") == wanted
+
+
+@given(queues(), st.integers(0, 60), st.integers(0, 130), st.integers(1, 5), st.none() | st.integers(0, 90))
+def test_copies_that_were_read_are_passed_as_far_as_no_other_message_is_among_them(
+    copies: list[Copy], at: int, end: int, shown: int, own: int | None
+) -> None:
+    places = {copy.position for copy in copies}
+    own = None if own in places else own
+    queue = Queue(copies, shown, own)
+    others = {copy.position for copy in copies if copy.queue == "broker-a/2"} | ({own} if own is not None else set())
+    stop = min([other for other in others if other >= at], default=queue.end)
+    found = passed(queue.look, at, end, TOPIC, {"broker-a/0", "broker-a/1"})
+    assert found <= max(min(stop, end), min(at, end))
+    if own is None and at < queue.end:
+        behind = [copy.position for copy in copies if at <= copy.position < min(stop, end)]
+        assert found > max(behind, default=at - 1)
+
+
+def test_so_many_copies_that_they_are_not_all_looked_at_are_passed_as_far_as_they_are() -> None:
+    copies = [Copy(at, TOPIC, "broker-a/0", at) for at in range(MOST_WINDOWS * 3 + 10)]
+    queue = Queue(copies)
+    assert passed(queue.look, 0, queue.end, TOPIC, {"broker-a/0"}) == MOST_WINDOWS * 3
