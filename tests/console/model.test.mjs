@@ -4,6 +4,7 @@ import { test } from "node:test";
 
 import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
 import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
+import { lineOf, NONE, withSample } from "../../console/src/model/samples.ts";
 import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf } from "../../console/src/model/topics.ts";
 import { corrected, cut, editable, fromBase64, hexDump, pretty, same, tabulate, textOf, toBase64 } from "../../console/src/model/values.ts";
 
@@ -214,4 +215,27 @@ test("a value that is no text is told as base64, and text that looks like it sta
 test("a message is named by its queue and offset, and a row of a packed one by its number too", () => {
   assert.equal(placeOf({ queue: "t/b/0", offset: "7" }), "b/0 : 7");
   assert.equal(placeOf({ queue: "t/b/0", offset: "7", rows: 2, row: 1 }), "b/0 : 7 / 1");
+});
+
+test("what a page has seen stays small however long it is open, and has the first and the last of it", () => {
+  let samples = NONE;
+  const tasks = (rate, errors) => [{ task: 0, state: "STATE_RUNNING", metrics: { rateOut: rate, errors: String(errors), sourceRemainingKnown: true, sourceRemaining: "5" } }];
+  for (let second = 0; second < 5000; second += 1) samples = withSample(samples, { tasks: tasks(second, second % 1000) }, second * 1000);
+  assert(samples.all.length <= 360, String(samples.all.length));
+  assert.deepEqual([samples.all[0].rate, samples.all.at(-1).rate, samples.all.at(-1).lag], [0, 4999, 5]);
+  assert(samples.all.every((each, index, all) => index === 0 || each.time > all[index - 1].time));
+  // Five times 999 errors: tasks that were started again count from 0.
+  assert.equal(samples.all.at(-1).errors, 4995);
+});
+
+test("a line goes over all the time that was seen, from 0 up, and is broken where nothing is known", () => {
+  const all = [
+    { time: 0, rate: 0, lag: null, errors: 0 },
+    { time: 100, rate: 10, lag: null, errors: 0 },
+    { time: 150, rate: null, lag: null, errors: 0 },
+    { time: 200, rate: 5, lag: null, errors: 0 },
+  ];
+  assert.deepEqual(lineOf(all, "rate", 100, 50, 200), { points: ["0,50 50,0", "100,25 100,25"], least: 0, most: 10, now: 5 });
+  assert.equal(lineOf(all, "lag", 100, 50, 200), null);
+  assert.deepEqual(lineOf(all, "errors", 100, 50, 200)?.points, ["0,50 50,50 75,50 100,50 100,50"]);
 });

@@ -1,9 +1,11 @@
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 
 import { ask, askAll, Refused, type Schemas, segment } from "../api/client.ts";
 import { usePolled, useStream } from "../api/live.ts";
 import { type Connector, type ConnectorState, rowsOf, type State, stateOf, WRONG } from "../model/connectors.ts";
 import { href } from "../model/route.ts";
+import { NONE, withSample } from "../model/samples.ts";
+import { Charts } from "../parts/charts.tsx";
 import { Orders } from "../parts/orders.tsx";
 import { Path, short } from "../parts/path.tsx";
 import { Ago, Badge, lagText, Old, rateText, Trouble } from "../parts/shown.tsx";
@@ -41,6 +43,11 @@ export function ConnectorPage({ name, tab, rest, query }: Asked) {
     path,
   );
   const others = usePolled((signal) => askAll<Connector>("v1/connectors", "connectors", signal), OTHERS_MS, "others");
+  const [samples, setSamples] = useState(NONE);
+  useEffect(() => {
+    const seen = live.value;
+    if (seen) setSamples((before) => withSample(before, seen, Date.now()));
+  }, [live.value]);
   const gone = isGone(stored.trouble?.error);
   const state = gone ? undefined : live.value;
   const connector = gone ? undefined : stored.value;
@@ -95,6 +102,7 @@ export function ConnectorPage({ name, tab, rest, query }: Asked) {
       </nav>
       {shown === "tasks" && state && (
         <Old of={[live]}>
+          <Charts samples={samples} />
           <Tasks name={name} tasks={state.tasks ?? []} />
         </Old>
       )}

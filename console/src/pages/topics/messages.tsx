@@ -37,17 +37,18 @@ export function Messages({ topic, connectors, query }: Given) {
   const choose = (next: Partial<typeof given>) => go(href(["topics", topic], { ...given, ...next }), true);
   const more = optionsOf(options);
   const reads = connectors.filter((each) => each.name && Object.keys(readingOf(each.config ?? {})).length);
-  const config = () => {
-    const connector = given.as.startsWith("=") ? reads.find((each) => each.name === given.as.slice(1)) : undefined;
-    const named = given.as && !given.as.startsWith("=") ? { "value.converter": given.as } : {};
-    return { ...(connector ? readingOf(connector.config ?? {}) : named), ...(typeof more === "string" ? {} : more) };
+  const config = async () => {
+    const added = typeof more === "string" ? {} : more;
+    if (!given.as.startsWith("=")) return { ...(given.as && { "value.converter": given.as }), ...added };
+    const { connector } = await ask<Schemas["config.GetConnectorResponse"]>(`v1/connectors/${segment(given.as.slice(1))}`);
+    return { ...readingOf(connector?.config ?? {}), ...added };
   };
   const look = async (places?: Peeked["next"]) => {
     setBusy(true);
     setTrouble(undefined);
     const begin = places ? { places } : startOf(given.start, given.at);
-    const body = { messages: Number(given.amount), queue: given.queue.trim(), config: config(), ...begin };
     try {
+      const body = { messages: Number(given.amount), queue: given.queue.trim(), config: await config(), ...begin };
       setFound(await ask<Peeked>(`v1/topics/${segment(topic)}:peek`, { method: "POST", body }));
     } catch (error) {
       if (!(error instanceof Away || error instanceof Refused)) throw error;

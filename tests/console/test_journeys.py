@@ -1,0 +1,196 @@
+"""What people do with the console, in a real browser in front of `rocketconnect up`. Each test goes by what the page shows."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketconnect_cli.api import Api
+from rocketconnect_cli.instance.running import running
+from tests import stores
+from tests.console.browser import Page, browsing
+from tests.processes import wait_until
+from tests.spoken import rc
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow]
+AXE = Path(__file__).parents[2] / ".venv/console/console/node_modules/axe-core/axe.min.js"
+WRONG = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"
+LONG = f"no JSON {'x' * (1 << 20)} its end"
+JSON = {"value.converter": "json", "value.converter.schemas.enable": "false"}
+
+
+@dataclass(frozen=True)
+class Started:
+    """An instance with two workers, lines of a file in the topic `orders`, and a sink that makes dead letters of what is no JSON."""
+
+    url: str
+    api: Api
+    folder: Path
+
+    def create(self, name: str, config: dict[str, str]) -> None:
+        self.api.request("POST", "/v1/connectors", body={"name": name, "config": config})
+
+    def lines(self, name: str) -> list[str]:
+        file = self.folder / name
+        return file.read_text().splitlines() if file.is_file() else []
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
+    folder = tmp_path_factory.mktemp("console")
+    stores.prepare(folder / "data")
+    assert rc("", "secret", "new-key", str(folder / "keys"))[0] == 0
+    with ExitStack() as until:
+        until.enter_context(pytest.MonkeyPatch.context()).setenv("ROCKETCONNECT_KEYSTORE_KEYS", str(folder / "keys"))
+        ready = until.enter_context(running(folder / "data", "--executors", "2", drain=False))
+        api = until.enter_context(Api(str(ready["rest"])))
+        made = Started(str(ready["console"]), api, folder)
+        rows = [json.dumps({"id": number, "price": 12345678901234567890}) for number in range(5)]
+        (folder / "in.txt").write_text("".join(f"{line}\n" for line in [*rows[:2], WRONG, *rows[2:], LONG]))
+        made.create("orders-in", {"connector.class": "file_source", "filename": str(folder / "in.txt"), "topic": "orders"})
+        queues = {f"errors.deadletterqueue.{each}.queue.nums": "1" for each in ("read", "write")}
+        dead = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": "orders-dead", **queues}
+        sink = {"connector.class": "file_lines", "engine": "native", "topics": "orders"}
+        made.create("orders-out", {**sink, **JSON, **dead, "filename": str(folder / "out.txt")})
+        api.request("PUT", "/v1/secrets/orders-password", body={"value": "not shown"})
+        wait_until(lambda: len(made.lines("out.txt")) == len(rows), 120)
+        yield made
+
+
+@pytest.fixture
+def page(started: Started, tmp_path: Path) -> Iterator[Page]:
+    assert started.url
+    with browsing(tmp_path) as page:
+        page.is_like()
+        yield page
+        assert page.troubles == []
+
+
+def test_of_a_sink_that_failed_the_page_names_the_cause_and_its_button_starts_it_again(started: Started, page: Page) -> None:
+    target = started.folder / "mended.txt"
+    config = {"connector.class": "file_lines", "engine": "native", "topics": "orders", "value.converter": "string"}
+    started.create("mended", {**config, "filename": str(target)})
+    wait_until(lambda: len(started.lines("mended.txt")) > 0, 120)
+    page.show(f"{started.url}#/connectors/mended")
+    page.click("button", "Stop")
+    page.click("dialog button", "Stop")
+    page.sees("It has no tasks")
+    target.unlink()
+    target.mkdir()
+    page.click("button", "Resume")
+    page.click("dialog button", "Resume")
+    page.sees("Failed", "Is a directory")
+    page.show(f"{started.url}#/")
+    page.until("document.querySelector('tbody tr')?.innerText.includes('Is a directory')", "what is wrong first, with its cause")
+    page.click("a", "mended")
+    target.rmdir()
+    page.click("button", "Restart")
+    page.write("dialog input", "the directory is gone")
+    page.click("dialog button", "Restart")
+    page.until("!document.body.innerText.includes('Is a directory') && /Idle|Running/.test(document.querySelector('h1').innerText)")
+    page.click("a", "History")
+    page.sees("the directory is gone")
+
+
+def test_a_dead_letter_is_text_is_corrected_and_replayed_and_the_sink_takes_it(started: Started, page: Page) -> None:
+    page.show(started.url)
+    page.click("a", "dead letters: 2")
+    page.sees("2 dead letters in orders-dead wait", "RecordError", "Converter")
+    page.click("tbody a")
+    page.sees("Dead letter", WRONG)
+    page.click("button", "Hex")
+    page.sees("3c 73 63 72 69 70 74")
+    page.click("button", "Correct")
+    page.write("textarea", '{"id": 7,')
+    page.click("button", "Store")
+    page.sees("It was refused", "JSON")
+    page.write("textarea", '{"id": 7, "was": "mended"}')
+    page.click("button", "Store")
+    page.sees("It is stored", "edited")
+    page.click("button", "Replay")
+    page.sees("becomes a record")
+    page.click("dialog button", "Replay 1")
+    page.sees("All is sent: 1", "orders-out has taken all of them")
+    assert [line for line in started.lines("out.txt") if "mended" in line] == ['{"id":7,"was":"mended"}']
+    page.click("a", "All dead letters")
+    page.sees("replayed", "1 dead letters in orders-dead wait")
+    assert page.run("window.hit") is None
+
+
+def test_a_dead_letter_of_a_mebibyte_is_shown_in_part_and_the_rest_on_demand(started: Started, page: Page) -> None:
+    page.show(f"{started.url}#/connectors/orders-out/letters")
+    page.click("tbody tr:last-child a")
+    page.sees("no JSON", "The first")
+    assert "its end" not in page.text()
+    while page.run("[...document.querySelectorAll('button')].some((each) => each.innerText === 'More')"):
+        page.click("button", "More")
+    page.sees("its end")
+    page.click("button", "Correct")
+    page.sees("It is too large for a field")
+
+
+def test_messages_of_a_topic_are_shown_as_they_are_or_as_a_sink_reads_them(started: Started, page: Page) -> None:
+    page.show(f"{started.url}#/topics")
+    page.click("a", "orders")
+    page.sees("orders-in", "orders-out", "left: nothing", '{"id": 4, "price": 12345678901234567890}', WRONG)
+    page.click("summary", "Whole")
+    page.sees("RCPOS")
+    page.show(f"{started.url}#/topics/orders?start=first&as=%3Dorders-out&amount=30")
+    page.sees("JSON is malformed", '{"id": 0, "price": 12345678901234567890}')
+    assert page.run("window.hit") is None
+
+
+def test_a_worker_is_drained_and_takes_work_again(started: Started, page: Page) -> None:
+    workers = "[...document.querySelectorAll('tr')].filter((each) => each.innerText.includes('worker-'))"
+    first = f"{workers}.find((each) => each.innerText.includes('worker-1')).innerText"
+    page.show(f"{started.url}#/cluster")
+    page.click("button", "Drain")
+    page.sees("its tasks move to other workers")
+    page.click("dialog button", "Drain")
+    page.until(f"{first}.includes('Drained') && /\\t0\\t/.test({first})", "a worker that is drained and has no tasks")
+    page.click("button", "Undrain")
+    page.click("dialog button", "Undrain")
+    page.until(f"{first}.includes('Alive')", "a worker that takes work")
+
+
+PAGES = {
+    "": "orders-out",
+    "#/topics": "orders-in",
+    "#/topics/orders": "12345678901234567890",
+    "#/cluster": "worker-2",
+    "#/cluster/levels": "worker-2",
+    "#/cluster/secrets": "${keystore:orders-password}",
+    "#/connectors/orders-out": "worker-",
+    "#/connectors/orders-out/letters": "orders-dead",
+    "#/connectors/orders-out/configuration": "errors.tolerance",
+    "#/connectors/orders-out/positions": "orders/",
+    "#/connectors/orders-out/history": "127.0.0.1",
+    "#/connectors/orders-out/log": "INFO",
+}
+
+
+def letter_page(started: Started) -> str:
+    found: Any = started.api.request("GET", "/v1/connectors/orders-out/deadLetters")["deadLetters"]
+    return f"#/connectors/orders-out/letters/{found[0]['id']}"
+
+
+@pytest.mark.parametrize(("language", "theme"), [("en", "light"), ("zh-CN", "dark")])
+def test_no_page_has_a_violation_that_axe_finds_and_none_is_wider_than_a_telephone(
+    started: Started, tmp_path: Path, language: str, theme: str
+) -> None:
+    against: dict[str, list[str]] = {}
+    with browsing(tmp_path, language) as page:
+        for address, shown in {**PAGES, letter_page(started): "orders/"}.items():
+            page.is_like(theme=theme)
+            page.show(f"{started.url}{address}")
+            page.sees(shown)
+            against[address] = page.violations(AXE)
+            page.is_like(width=360, height=740, theme=theme)
+            if page.run("document.documentElement.scrollWidth > innerWidth"):
+                against[address].append("is wider than 360 points")
+        assert page.troubles == []
+    assert {address: found for address, found in against.items() if found} == {}
