@@ -62,11 +62,19 @@ export function useCheck({ config, name, isNew, may }: Checked): Check {
 
 async function check(config: Config, name: string, isNew: boolean, signal: AbortSignal): Promise<Omit<Known, "of">> {
   const [answer, taken] = await Promise.all([
-    ask<Schemas["config.ValidateConnectorResponse"]>("v1/connectors:validate", { method: "POST", body: { config, name }, signal }),
+    ask<Schemas["config.ValidateConnectorResponse"]>("v1/connectors:validate", {
+      method: "POST",
+      body: { config, name },
+      signal,
+    }),
     isNew && name ? isThere(name, signal) : false,
   ]);
   const { problems = [], warnings = [], notes = [] } = answer;
-  return { problems: taken ? [{ key: "name", value: name, reason: t("create.exists", { name }), fix: "" }, ...problems] : problems, warnings, notes };
+  return {
+    problems: taken ? [{ key: "name", value: name, reason: t("create.exists", { name }), fix: "" }, ...problems] : problems,
+    warnings,
+    notes,
+  };
 }
 
 async function isThere(name: string, signal: AbortSignal): Promise<boolean> {

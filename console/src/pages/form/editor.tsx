@@ -90,7 +90,12 @@ export function Editor(edited: Edited) {
           {head}
           <label>
             {t("form.search")}
-            <input type="search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
+            <input
+              type="search"
+              value={search}
+              onInput={(event) => setSearch(event.currentTarget.value)}
+              onKeyDown={(event) => event.key === "Enter" && event.preventDefault()}
+            />
           </label>
           {found(needed).map(entry)}
           {sections.map((section) => {
@@ -101,7 +106,8 @@ export function Editor(edited: Edited) {
             return (
               <details key={section.id} open={search.trim() !== "" || wrong > 0 || undefined}>
                 <summary>
-                  {titleOf(section)} <span class="quiet">
+                  {titleOf(section)}{" "}
+                  <span class="quiet">
                     {number(rest.length)}
                     {given > 0 && ` · ${t("form.given", { given: number(given) })}`}
                   </span>
@@ -129,7 +135,17 @@ function titleOf(section: Section): string {
 }
 
 /** What is to be said of the whole, and how far the check of it is. */
-function Standing({ check, problems, warnings, count }: { check: Check; problems: Told[]; warnings: Told[]; count: number }) {
+function Standing({
+  check,
+  problems,
+  warnings,
+  count,
+}: {
+  check: Check;
+  problems: Told[];
+  warnings: Told[];
+  count: number;
+}) {
   return (
     <section aria-label={t("form.standing")}>
       {problems.length > 0 && (
