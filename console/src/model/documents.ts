@@ -26,7 +26,8 @@ export function readJson(text: string): Read {
   const whole = isObject(read["config"]) ? read["config"] : read;
   const entries = Object.entries(whole);
   // A number that JavaScript changes as it reads it is none that somebody meant.
-  const isPlain = (value: unknown) => typeof value === "string" || typeof value === "boolean" || Number.isSafeInteger(value);
+  const isPlain = (value: unknown) =>
+    typeof value === "string" || typeof value === "boolean" || Number.isSafeInteger(value);
   const odd = entries.find(([, value]) => !isPlain(value));
   if (odd) return { wrong: "value", at: odd[0] };
   const config = Object.fromEntries(entries.map(([key, value]) => [key, String(value)]));
@@ -42,7 +43,12 @@ export function asYaml(name: string, config: Config): string {
   const { [CLASS]: plugin, ...others } = config;
   const lines = Object.entries(plugin === undefined ? others : { [CLASS]: plugin, ...others });
   if (!lines.length) return `name: ${scalar(name)}\nconfig: {}\n`;
-  return [`name: ${scalar(name)}`, "config:", ...lines.map(([key, value]) => `  ${scalar(key)}: ${scalar(value)}`), ""].join("\n");
+  return [
+    `name: ${scalar(name)}`,
+    "config:",
+    ...lines.map(([key, value]) => `  ${scalar(key)}: ${scalar(value)}`),
+    "",
+  ].join("\n");
 }
 
 function scalar(text: string): string {

@@ -6,7 +6,7 @@ export type Option = Schemas["connector.Option"];
 export type Config = Readonly<Record<string, string>>;
 
 export const CLASS = "connector.class";
-/** Whose options they are: the plugin's own, those of every source, sink, plugin with converters, plugin; of one that an option names. */
+/** Whose options they are: its own, those of every source, sink, plugin with converters, connector; those of plugins that it names. */
 export const WHOSE = ["own", "source", "sink", "converters", "common", "used"] as const;
 export type Whose = (typeof WHOSE)[number];
 export const CONNECTORS = ["SOURCE", "SINK", "DIRECT"] as const;
@@ -71,7 +71,9 @@ function usedBy(fields: readonly Field[], plugins: readonly Plugin[], config: Co
     for (const [half, kind] of Object.entries(HALVES)) {
       if (field.key !== `${half}.${CLASS}`) continue;
       const options = pluginOf(plugins, [kind], value)?.options?.filter((each) => !each.group && each.key !== CLASS) ?? [];
-      return options.length ? [{ id: `${half}.`, whose: "used", plugin: value, fields: fieldsOf(options, `${half}.`, config, plugins) }] : [];
+      return options.length
+        ? [{ id: `${half}.`, whose: "used", plugin: value, fields: fieldsOf(options, `${half}.`, config, plugins) }]
+        : [];
     }
     if (field.key in STEPS) {
       const kind = STEPS[field.key as keyof typeof STEPS];
@@ -84,12 +86,20 @@ function usedBy(fields: readonly Field[], plugins: readonly Plugin[], config: Co
 /** A step that somebody has named: what it is, and the options of that. */
 function stepOf(prefix: string, kind: string, plugins: readonly Plugin[], config: Config): Section {
   const fitting = plugins.filter((each) => kindOfPlugin(each) === kind);
-  const type = fitting.flatMap((each) => each.options ?? []).filter((each) => each.key === "type").slice(0, 1);
+  const type = fitting
+    .flatMap((each) => each.options ?? [])
+    .filter((each) => each.key === "type")
+    .slice(0, 1);
   const names = fitting.map((each) => each.name ?? "").sort();
   const which = fieldsOf(type, prefix, config, plugins).map((each) => ({ ...each, choices: names }));
   const plugin = pluginOf(plugins, [kind], which[0] ? valueOf(config, which[0]) : "");
   const options = plugin?.options?.filter((each) => each.key !== "type") ?? [];
-  return { id: prefix, whose: "used", plugin: plugin?.name ?? "", fields: [...which, ...fieldsOf(options, prefix, config, plugins)] };
+  return {
+    id: prefix,
+    whose: "used",
+    plugin: plugin?.name ?? "",
+    fields: [...which, ...fieldsOf(options, prefix, config, plugins)],
+  };
 }
 
 function fieldsOf(options: readonly Option[], prefix: string, config: Config, plugins: readonly Plugin[]): Field[] {
@@ -108,13 +118,21 @@ function fieldsOf(options: readonly Option[], prefix: string, config: Config, pl
 }
 
 function choicesOf(option: Option, key: string, plugins: readonly Plugin[]): string[] {
-  if (CONVERTERS.includes(key)) return plugins.filter((each) => kindOfPlugin(each) === "CONVERTER").map((each) => each.name ?? "");
+  if (CONVERTERS.includes(key))
+    return plugins.filter((each) => kindOfPlugin(each) === "CONVERTER").map((each) => each.name ?? "");
   if (option.type === "bool") return ["true", "false"];
   return (option.choices ?? []).filter(Boolean);
 }
 
 export function listed(text: string): string[] {
-  return [...new Set(text.split(",").map((each) => each.trim()).filter(Boolean))];
+  return [
+    ...new Set(
+      text
+        .split(",")
+        .map((each) => each.trim())
+        .filter(Boolean),
+    ),
+  ];
 }
 
 /** Under which key a configuration has a field; undefined: it does not. */
@@ -153,7 +171,10 @@ export function literals(config: Config, sections: readonly Section[]): string[]
 /** Whether a field has to do with what somebody looks for. */
 export function fits(field: Field, search: string): boolean {
   const text = [field.key, ...field.aliases, field.option.documentation ?? ""].join("\n").toLowerCase();
-  return search.toLowerCase().split(/\s+/).every((each) => text.includes(each));
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((each) => text.includes(each));
 }
 
 /** The plugins that a connector can have, by name, that have to do with what somebody looks for. */
@@ -161,7 +182,9 @@ export function choosable(plugins: readonly Plugin[], kind: string, search: stri
   const words = search.toLowerCase().split(/\s+/);
   const text = (each: Plugin) => [each.name, ...(each.aliases ?? []), each.summary].join("\n").toLowerCase();
   return plugins
-    .filter((each) => (CONNECTORS as readonly string[]).includes(kindOfPlugin(each)) && (!kind || kindOfPlugin(each) === kind))
+    .filter(
+      (each) => (CONNECTORS as readonly string[]).includes(kindOfPlugin(each)) && (!kind || kindOfPlugin(each) === kind),
+    )
     .filter((each) => words.every((word) => text(each).includes(word)))
     .sort((a, b) => ((a.name ?? "") < (b.name ?? "") ? -1 : 1));
 }

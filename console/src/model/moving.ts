@@ -28,10 +28,14 @@ export function orderOf({ way, time, offsets, partitions }: Chosen): Order {
   if (way === "RESET") return { verb: "reset", body: {} };
   if (way === "TIME") {
     const moment = new Date(time);
-    return Number.isNaN(moment.getTime()) ? { wrong: [] } : { verb: "alter", body: { toTime: moment.toISOString(), partitions } };
+    return Number.isNaN(moment.getTime())
+      ? { wrong: [] }
+      : { verb: "alter", body: { toTime: moment.toISOString(), partitions } };
   }
   if (way !== "OFFSETS") return { verb: "alter", body: { to: `EDGE_${way}`, partitions } };
-  const given = Object.entries(offsets).map(([partition, text]) => [partition, text.trim()] as const).filter(([, text]) => text);
+  const given = Object.entries(offsets)
+    .map(([partition, text]) => [partition, text.trim()] as const)
+    .filter(([, text]) => text);
   const wrong = given.filter(([, text]) => !NUMBER.test(text) && !OFFSET.test(text)).map(([partition]) => partition);
   if (wrong.length || !given.length) return { wrong };
   const positions = given.map(([partition, text]) => ({ partition, offset: NUMBER.test(text) ? `[${text}]` : text }));

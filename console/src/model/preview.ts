@@ -12,7 +12,12 @@ export function linesOf(record: Shown, before: Shown | undefined): string[] {
     headers: JSON.stringify(record.headers ?? {}),
   };
   const old: Record<string, string | undefined> = before
-    ? { topic: before.topic, key: before.hasKey ? before.key : "", time: before.time, headers: JSON.stringify(before.headers ?? {}) }
+    ? {
+        topic: before.topic,
+        key: before.hasKey ? before.key : "",
+        time: before.time,
+        headers: JSON.stringify(before.headers ?? {}),
+      }
     : { headers: "{}" };
   const changed = Object.entries(about).filter(([name, text]) => (text ?? "") !== (old[name] ?? ""));
   return [typed(record), ...changed.map(([name, text]) => `[${name}] ${text ?? ""}`)];
@@ -24,7 +29,8 @@ function typed(record: Shown): string {
   const value = record.value ?? "";
   const schema = read(record.schema ?? "") as { type?: string; fields?: { field: string; type: string }[] } | undefined;
   const whole = schema?.fields && read(value);
-  if (!schema?.fields || typeof whole !== "object" || whole === null) return schema?.type ? `${value}  : ${schema.type}` : value;
+  if (!schema?.fields || typeof whole !== "object" || whole === null)
+    return schema?.type ? `${value}  : ${schema.type}` : value;
   const types = new Map(schema.fields.map((each) => [each.field, each.type]));
   return Object.entries(whole)
     .map(([name, each]) => `${name} = ${JSON.stringify(each)}  : ${types.get(name) ?? ""}`)

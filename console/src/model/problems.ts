@@ -30,7 +30,10 @@ export function placed(problems: readonly Told[], sections: readonly Section[], 
 
 /** A problem as a sentence: what is wrong, and what to do. */
 export function sentence(problem: Told): string {
-  return [problem.reason, problem.fix].filter(Boolean).map((each) => ended(each ?? "")).join(" ");
+  return [problem.reason, problem.fix]
+    .filter(Boolean)
+    .map((each) => ended(each ?? ""))
+    .join(" ");
 }
 
 function ended(text: string): string {

@@ -91,18 +91,21 @@ function Listed({ path, changes, revisions, connector, done }: ListedOf) {
                 {Number(each.ofRevision ?? 0) > 0
                   ? t("history.ofRevision", { revision: each.revision ?? "", of: each.ofRevision ?? "" })
                   : each.revision}{" "}
-                {WRITES.includes(each.action ?? "") && own && own.connectorUid === connector?.uid && own.revision !== connector?.revision && (
-                  <button
-                    type="button"
-                    class="outline secondary small"
-                    disabled={session.readOnly !== undefined}
-                    title={session.readOnly}
-                    aria-label={t("rollback.to", { revision: own.revision ?? "" })}
-                    onClick={() => setAsked(own)}
-                  >
-                    {t("rollback.button")}
-                  </button>
-                )}
+                {WRITES.includes(each.action ?? "") &&
+                  own &&
+                  own.connectorUid === connector?.uid &&
+                  own.revision !== connector?.revision && (
+                    <button
+                      type="button"
+                      class="outline secondary small"
+                      disabled={session.readOnly !== undefined}
+                      title={session.readOnly}
+                      aria-label={t("rollback.to", { revision: own.revision ?? "" })}
+                      onClick={() => setAsked(own)}
+                    >
+                      {t("rollback.button")}
+                    </button>
+                  )}
               </td>
               <td data-label={t("column.who")}>
                 {each.onBehalfOf ? t("history.for", { author: each.author ?? "", other: each.onBehalfOf }) : each.author}

@@ -32,7 +32,10 @@ export function Move({ path, connector, positions, close }: Of) {
   };
   const give = async () => {
     if ("wrong" in order) return false;
-    const answer = await ask<Answer>(`${path}/positions:${order.verb}`, { method: "POST", body: { ...order.body, dryRun: !told } });
+    const answer = await ask<Answer>(`${path}/positions:${order.verb}`, {
+      method: "POST",
+      body: { ...order.body, dryRun: !told },
+    });
     if (told) {
       notice(t("move.done", { name }));
       return true;
@@ -62,7 +65,12 @@ export function Move({ path, connector, positions, close }: Of) {
       {chosen.way === "TIME" && (
         <label>
           {t("move.time")}
-          <input type="datetime-local" step={1} value={chosen.time} onInput={(event) => choose({ time: event.currentTarget.value })} />
+          <input
+            type="datetime-local"
+            step={1}
+            value={chosen.time}
+            onInput={(event) => choose({ time: event.currentTarget.value })}
+          />
         </label>
       )}
       {chosen.way === "OFFSETS" &&
@@ -131,7 +139,9 @@ function Told({ told }: { told: Answer }) {
               <td data-label={t("column.after")}>
                 <code>{each.toOffset || t("difference.notGiven")}</code>
               </td>
-              <td data-label={t("column.follows")}>{t(`move.direction.${directionOf(each.fromOffset ?? "", each.toOffset ?? "")}`)}</td>
+              <td data-label={t("column.follows")}>
+                {t(`move.direction.${directionOf(each.fromOffset ?? "", each.toOffset ?? "")}`)}
+              </td>
             </tr>
           ))}
         </Table>
@@ -143,7 +153,9 @@ function Told({ told }: { told: Answer }) {
           <code>{each.key}</code> {sentence(each)}
         </p>
       ))}
-      {(told.offsetAlone ?? []).length > 0 && <p class="why warned">{t("move.offsetAlone", { partitions: told.offsetAlone!.join(", ") })}</p>}
+      {(told.offsetAlone ?? []).length > 0 && (
+        <p class="why warned">{t("move.offsetAlone", { partitions: told.offsetAlone!.join(", ") })}</p>
+      )}
     </section>
   );
 }

@@ -37,7 +37,9 @@ export function Change({ name }: { name: string }) {
       <h1>{t("edit.title", { name })}</h1>
       <Trouble of={[stored, plugins]} />
       {!ready && !stored.trouble && !plugins.trouble && <p aria-busy="true">{t("app.loading")}</p>}
-      {plugins.value && stored.value && <Form path={path} plugins={plugins.value} now={stored.value} again={stored.again} />}
+      {plugins.value && stored.value && (
+        <Form path={path} plugins={plugins.value} now={stored.value} again={stored.again} />
+      )}
     </>
   );
 }
@@ -65,7 +67,15 @@ function Form({ path, plugins, now, again }: { path: string; plugins: Plugin[]; 
   };
   return (
     <>
-      {!isMine && <Meanwhile path={path} base={base} now={now} mine={draft.config} take={(config) => change({ config, base: now, typed: null })} />}
+      {!isMine && (
+        <Meanwhile
+          path={path}
+          base={base}
+          now={now}
+          mine={draft.config}
+          take={(config) => change({ config, base: now, typed: null })}
+        />
+      )}
       <Editor
         draft={draft}
         change={change}
@@ -83,7 +93,11 @@ function Form({ path, plugins, now, again }: { path: string; plugins: Plugin[]; 
           <button type="submit" disabled={readOnly !== undefined || !isMine || !changed} title={readOnly}>
             {t("edit.save")}
           </button>
-          <button type="button" class="outline secondary" onClick={() => (drop(), go(href(["connectors", now.name ?? "", "configuration"])))}>
+          <button
+            type="button"
+            class="outline secondary"
+            onClick={() => (drop(), go(href(["connectors", now.name ?? "", "configuration"])))}
+          >
             {t("form.drop")}
           </button>
           {!changed && <span class="quiet">{t("difference.none")}</span>}
@@ -124,13 +138,16 @@ interface Both {
 /** Somebody else has stored another configuration since this one was read. */
 function Meanwhile({ path, base, now, mine, take }: Both) {
   const changes: Live<Entry[]> = usePolled(
-    async (signal) => (await ask<Schemas["config.ListChangesResponse"]>(`${path}/changes?pageSize=50`, { signal })).changes ?? [],
+    async (signal) =>
+      (await ask<Schemas["config.ListChangesResponse"]>(`${path}/changes?pageSize=50`, { signal })).changes ?? [],
     CONNECTOR_MS,
     `${path} ${now.revision}`,
   );
   const theirs = now.config ?? {};
   const together = merged(base.config ?? {}, mine, theirs);
-  const last = changes.value?.find((each) => each.connectorUid === now.uid && each.revision === now.revision && WRITES.includes(each.action ?? ""));
+  const last = changes.value?.find(
+    (each) => each.connectorUid === now.uid && each.revision === now.revision && WRITES.includes(each.action ?? ""),
+  );
   return (
     <section role="alert" class="alert">
       <h2>{t("edit.meanwhile", { revision: now.revision ?? "" })}</h2>

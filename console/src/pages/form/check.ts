@@ -14,6 +14,8 @@ export interface Check {
   notes: string[];
   /** It is not known yet of what is there now. */
   pending: boolean;
+  /** Nobody is asked. */
+  off: boolean;
   /** Why it is not known. */
   trouble?: Away | Refused;
 }
@@ -30,10 +32,12 @@ export interface Checked {
 const AFTER_MS = 400;
 const AGAIN_MS = 3000;
 
-type Known = Omit<Check, "pending"> & { of: string };
+type Known = Omit<Check, "pending" | "off"> & { of: string };
+
+const NOTHING = { problems: [], warnings: [], notes: [] };
 
 export function useCheck({ config, name, isNew, may }: Checked): Check {
-  const [known, setKnown] = useState<Known>({ problems: [], warnings: [], notes: [], of: "" });
+  const [known, setKnown] = useState<Known>({ ...NOTHING, of: "" });
   const of = JSON.stringify([config, name]);
   useEffect(() => {
     if (!may) return;
@@ -57,16 +61,24 @@ export function useCheck({ config, name, isNew, may }: Checked): Check {
       ending.abort();
     };
   }, [of, isNew, may]);
-  return { ...known, pending: may && known.of !== of };
+  return may ? { ...known, pending: known.of !== of, off: false } : { ...NOTHING, pending: false, off: true };
 }
 
 async function check(config: Config, name: string, isNew: boolean, signal: AbortSignal): Promise<Omit<Known, "of">> {
   const [answer, taken] = await Promise.all([
-    ask<Schemas["config.ValidateConnectorResponse"]>("v1/connectors:validate", { method: "POST", body: { config, name }, signal }),
+    ask<Schemas["config.ValidateConnectorResponse"]>("v1/connectors:validate", {
+      method: "POST",
+      body: { config, name },
+      signal,
+    }),
     isNew && name ? isThere(name, signal) : false,
   ]);
   const { problems = [], warnings = [], notes = [] } = answer;
-  return { problems: taken ? [{ key: "name", value: name, reason: t("create.exists", { name }), fix: "" }, ...problems] : problems, warnings, notes };
+  return {
+    problems: taken ? [{ key: "name", value: name, reason: t("create.exists", { name }), fix: "" }, ...problems] : problems,
+    warnings,
+    notes,
+  };
 }
 
 async function isThere(name: string, signal: AbortSignal): Promise<boolean> {

@@ -1,6 +1,4 @@
 // The first step to a new connector: which system it is of.
-import { useEffect, useRef } from "preact/hooks";
-
 import { askAll } from "../../api/client.ts";
 import { type Live, usePolled } from "../../api/live.ts";
 import type { Kind } from "../../model/connectors.ts";
@@ -19,8 +17,6 @@ export function usePlugins(): Live<Plugin[]> {
 
 export function Choose({ query }: { query: URLSearchParams }) {
   const plugins = usePlugins();
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
   const [search, kind] = [query.get("q") ?? "", query.get("kind") ?? ""];
   const choose = (given: Record<string, string>) => go(href(["create"], { q: search, kind, ...given }), true);
   const found = choosable(plugins.value ?? [], kind, search);
@@ -36,7 +32,6 @@ export function Choose({ query }: { query: URLSearchParams }) {
         <label>
           {t("pipelines.search")}
           <input
-            ref={field}
             type="search"
             placeholder={t("create.searchHint")}
             value={search}
@@ -67,7 +62,9 @@ export function Choose({ query }: { query: URLSearchParams }) {
                 <td data-label={t("column.system")} class="short">
                   <a href={href(["create", each.name ?? ""])}>{each.name}</a>
                 </td>
-                <td data-label={t("column.kind")} class="short">{t(`kind.${kindOfPlugin(each) as Kind}`)}</td>
+                <td data-label={t("column.kind")} class="short">
+                  {t(`kind.${kindOfPlugin(each) as Kind}`)}
+                </td>
                 <td data-label={t("column.does")} lang="en">
                   {each.summary}
                 </td>

@@ -24,7 +24,12 @@ export function useEditing(draft: Draft, plugins: readonly Plugin[]): Editing {
   const secret = literals(draft.config, sections);
   // A secret itself is told to nobody, not even to ask what is wrong with it.
   const config: Config = Object.fromEntries(Object.entries(draft.config).filter(([key]) => !secret.includes(key)));
-  const asked = useCheck({ config, name: draft.name, isNew: !draft.base, may: plugins.length > 0 && session.readOnly === undefined });
+  const asked = useCheck({
+    config,
+    name: draft.name,
+    isNew: !draft.base,
+    may: plugins.length > 0 && session.readOnly === undefined,
+  });
   const own = secret.map((key) => ({ key, value: "", reason: t("form.literal"), fix: t("form.secret") }));
   const check = { ...asked, problems: [...own, ...asked.problems.filter((each) => !secret.includes(each.key ?? ""))] };
   return {

@@ -80,7 +80,7 @@ interface TextOf extends Omit<TextareaHTMLAttributes, "onInput"> {
   change: (value: string) => void;
 }
 
-/** A text of any number of lines: what is pasted stays as it is. Enter saves, as in any other field; with Shift it is a new line. */
+/** A text of any number of lines: what is pasted stays as it is. Enter saves, as elsewhere; with Shift it is a new line. */
 export function Text({ value, change, ...others }: TextOf) {
   return (
     <textarea
