@@ -8,7 +8,7 @@ import pytest
 
 from scripts.site.translations import source_of
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 README = ROOT / "README.zh-CN.md"
 PAGES = sorted((ROOT / "docs/zh").glob("*.md"))
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
