@@ -86,8 +86,8 @@ class JdbcSource(Source):
         Option("timestamp.column.name", "The column that says when a row was made or changed.", default=""),
         Option(
             "db.timezone",
-            "Where the clock hangs that columns of times without a zone are written by, such as Europe/Berlin. It says which rows "
-            "are old enough to be read; values stay as they are.",
+            "The time zone of columns of times without a zone, such as Europe/Berlin. It decides which rows are old enough to be "
+            "read; values stay as they are.",
             default="UTC",
             check=zones.zone_problem,
             fix=zones.FIX,

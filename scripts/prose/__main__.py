@@ -1,7 +1,7 @@
 """`make lint`: no page has more long sentences, long lines or retired words than scripts/prose/allowed.toml allows.
 
-What is allowed may only fall. Usage: python -m scripts.prose [--lower] [--show PAGE...]; --lower writes what there is now, where
-that is less; --show says what is found.
+What is allowed may only fall. Usage: python -m scripts.prose [--lower | --show PAGE... | --wrap PAGE...]; --lower writes what
+there is now, where that is less; --show says what is found; --wrap breaks long lines.
 """
 
 import sys
@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from scripts.prose.measures import findings
+from scripts.prose.wrapping import wrapped
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = Path(__file__).with_name("allowed.toml")
@@ -59,6 +60,10 @@ def main(arguments: list[str]) -> int:
         for name in arguments[1:]:
             for each in findings(Path(name).read_text(encoding="utf-8")):
                 sys.stdout.write(f"{name}:{each.line}: {each.kind}: {each.text}\n")
+        return 0
+    if arguments[:1] == ["--wrap"]:
+        for page in map(Path, arguments[1:]):
+            page.write_text(wrapped(page.read_text(encoding="utf-8")), encoding="utf-8")
         return 0
     before, now = allowed(), {path.relative_to(ROOT).as_posix(): counts(path) for path in pages()}
     if arguments == ["--lower"]:

@@ -4,6 +4,7 @@ import pytest
 
 from scripts.prose.__main__ import lowered
 from scripts.prose.measures import findings
+from scripts.prose.wrapping import WIDTH, wrapped
 
 LONG = " ".join(["word"] * 26)
 
@@ -36,3 +37,38 @@ def test_what_is_allowed_only_falls() -> None:
         "a.md": [3, 1, 0],
         "new.md": [0, 0, 0],
     }
+
+
+WORDS = "word " * 40
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# {WORDS}\n",
+        f"| {WORDS} | {WORDS} |\n",
+        f"```console\n$ {WORDS}\n```\n",
+        f"Such as:\n\n    {WORDS}\n",
+        f'- <a id="a"></a>[b](c.md)\n\n![{WORDS}](a.png)\n',
+    ],
+)
+def test_what_is_no_prose_is_not_wrapped(text: str) -> None:
+    assert wrapped(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (f"{WORDS}\n{WORDS}\n", 4),
+        (f"- {WORDS}\n  {WORDS}\n- a\n", 5),
+        (f"{'a' * 125} in 2022. {'a ' * 40}\n", 2),
+        (f"{'a' * 120} `{WORDS}`\n", 2),
+        (f"{'a ' * 63}- {'a ' * 40}\n", 2),
+    ],
+)
+def test_prose_is_wrapped_without_a_word_that_changes_or_begins_something_else(text: str, lines: int) -> None:
+    made = wrapped(text)
+    assert made.split() == text.split()
+    assert len(made.splitlines()) == lines
+    assert all(len(line) <= WIDTH + 6 for line in made.splitlines() if "`" not in line)
+    assert wrapped(made) == made
