@@ -142,18 +142,23 @@ class Config(Mapping[str, Any]):
 
     Attributes:
         raw: The configuration as the user wrote it; without secrets that were given as values.
+        own: Of a foreign plugin what stands in it of converters and transforms, which are the plugin's own; not in raw.
 
     Args:
         values: The values.
         raw: As the user wrote it.
         wrong: Known options that have no right value. Only checks are ever given a Config with such; to read one of them is an
             OptionWrong.
+        own: See there.
     """
 
-    def __init__(self, values: Mapping[str, Any], raw: Mapping[str, str], wrong: Collection[str] = ()) -> None:
+    def __init__(
+        self, values: Mapping[str, Any], raw: Mapping[str, str], wrong: Collection[str] = (), own: Mapping[str, str] | None = None
+    ) -> None:
         self._values = dict(values)
         self._wrong = frozenset(wrong)
         self.raw = dict(raw)
+        self.own = dict(own or {})
 
     def __getitem__(self, key: str) -> Any:
         """The value of an option. A key that is no option of this connector is a KeyError: a defect of the caller."""
@@ -182,7 +187,12 @@ class Config(Mapping[str, Any]):
             return change(value) if isinstance(value, str) else value
 
         values = {key: changed(value) for key, value in self._values.items()}
-        return Config(values, {key: change(value) for key, value in self.raw.items()}, self._wrong)
+        raw, own = ({key: change(value) for key, value in texts.items()} for texts in (self.raw, self.own))
+        return Config(values, raw, self._wrong, own)
+
+    def owning(self, own: Mapping[str, str]) -> "Config":
+        """The same with what is the plugin's own."""
+        return Config(self._values, self.raw, self._wrong, own)
 
     def within(self, prefix: str) -> "Config":
         """What stands behind a prefix, as a configuration of its own: of options such as targets.NAME.url those of one name."""

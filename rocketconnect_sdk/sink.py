@@ -130,6 +130,7 @@ class Sink(ABC):
     options: ClassVar[Sequence[Option]] = ()
     defaults: ClassVar[Mapping[str, str]] = {}
     guarantee: ClassVar[Guarantee] = Guarantee.AT_LEAST_ONCE
+    foreign: ClassVar[bool] = False
 
     def check(self, config: Config) -> Iterable[Problem]:
         """What is wrong beyond single options. See Source.check."""
@@ -144,8 +145,8 @@ class Sink(ABC):
     def targets(self, config: Config) -> Iterable[Target]:
         """What this connector writes and no other one may: a connector that names what another one has is refused.
 
-        By default nothing: several connectors may write there, as each stores with its data which part of it is its own, or stores
-        nothing. Called where `check` is, also of a configuration in which something else is wrong; changes nothing.
+        By default nothing: several may write there, as each stores with its data which part of it is its own, or stores nothing.
+        Called where `check` is, also of a configuration in which something else is wrong; changes nothing.
         """
         del config
         return ()
@@ -370,8 +371,7 @@ class BufferedSinkTask(SinkTask):
     """Takes records, and says what is durable of them.
 
     What start() finds put and not durable, by an earlier call or owner, it drops: it is put again. The limits of `flush` are of
-    what is put and not durable: when one is reached, all of it is made durable. Without a limit of bytes there are buffer.bytes of
-    it at most, and one batch.
+    what is put and not durable: when one is reached, all is made durable. Without one of bytes it is buffer.bytes and one batch.
     """
 
     @abstractmethod

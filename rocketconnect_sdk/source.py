@@ -63,6 +63,8 @@ class Source(ABC):
         signals: What people can tell its running tasks.
         defaults: Of options that every source has, by key, where another value suits this one better.
         whole_messages: Its batches have `properties`: what it sends are messages as they are to be, which no transform may change.
+        foreign: Its configuration is of another system, which has converters and transforms of its own: these options are in
+            Config.own and nothing to the runtime, and options that it does not list are passed, in Config.raw.
     """
 
     name: ClassVar[str]
@@ -71,6 +73,7 @@ class Source(ABC):
     signals: ClassVar[Sequence[Signal]] = ()
     defaults: ClassVar[Mapping[str, str]] = {}
     whole_messages: ClassVar[bool] = False
+    foreign: ClassVar[bool] = False
 
     def check(self, config: Config) -> Iterable[Problem]:
         """What is wrong beyond single options: files that can't be read, options that exclude each other. Changes nothing.

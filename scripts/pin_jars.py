@@ -19,6 +19,7 @@ from rocketconnect_cli.embedded.java_agent import JMX_EXPORTER
 from rocketconnect_cli.embedded.java_agent import VERSION as JMX_EXPORTER_VERSION
 from rocketconnect_kit.java import ivy, jars
 from rocketconnect_kit.java.find import find_java
+from rocketconnect_sdk.plugins import kafka as kafka_plugins
 from tests.servers import iceberg_rest
 from tests.servers.amqp.jars import ACTIVEMQ, ACTIVEMQ_VERSION, ARTEMIS, ARTEMIS_VERSION
 from tests.servers.hdfs import HADOOP, HADOOP_VERSION
@@ -105,6 +106,21 @@ SETS = {
         KAFKA,
         [f"org.apache.kafka:{name}:{KAFKA_VERSION}" for name in ("kafka_2.13", "connect-runtime", "connect-file")]
         + ["org.slf4j:slf4j-simple:1.7.36"],
+    ),
+    "kafka-connect": Pinned(
+        f"Kafka Connect {kafka_plugins.VERSION}",
+        Path(f"connectors/kafka_connect/{kafka_plugins.LIBRARY}.jars"),
+        [
+            # What Kafka's own loader of plugins, its converters and its transformations need, and nothing of its runtime else.
+            *(f"org.apache.kafka:{name}:{kafka_plugins.VERSION}" for name in ("kafka-clients", "connect-api", "connect-json")),
+            *(f"org.apache.kafka:{name}:{kafka_plugins.VERSION}" for name in ("connect-transforms", "connect-runtime")),
+            "com.fasterxml.jackson.core:jackson-annotations:2.21",
+            *(f"com.fasterxml.jackson.core:jackson-{name}:2.21.2" for name in ("core", "databind")),
+            "com.fasterxml.jackson.datatype:jackson-datatype-jdk8:2.21.2",
+            "com.fasterxml.jackson.module:jackson-module-blackbird:2.21.2",
+            *(f"org.slf4j:slf4j-{name}:1.7.36" for name in ("api", "simple")),
+        ],
+        alone=True,
     ),
     "kafka-server": _of(broker.KAFKA, [f"org.apache.kafka:kafka_2.13:{broker.KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36"]),
     "debezium": _of(

@@ -10,12 +10,15 @@ from rich.table import Table
 
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.documents import examples
+from rocketconnect_cli.kafka_plugins import installing as kafka_plugins
+from rocketconnect_cli.kafka_plugins.errors import PluginRefused
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.names import completion
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, err, out, table_of, with_api, without_prefix
 from rocketconnect_kit.java.errors import JarsUnavailable, JavaMissing
 from rocketconnect_kit.java.jars import listed
 from rocketconnect_sdk.errors import ConfigError
+from rocketconnect_sdk.plugins.kafka import installed
 from rocketconnect_sdk.spark.needs import NOTHING
 
 
@@ -30,6 +33,15 @@ class _ListByDefault(Commands):
 
 
 app = typer.Typer(cls=_ListByDefault, help="The connectors, converters, transforms and predicates that executors offer.")
+
+FolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--folder",
+        metavar="FOLDER",
+        help="Where plugins of Kafka Connect are; else what ROCKETCONNECT_KAFKA_PLUGINS names, else a folder of this user.",
+    ),
+]
 
 _GROUPS = {
     "": "",
@@ -103,14 +115,23 @@ def reload(url: UrlOption = URL, output: OutputOption = Output.TABLE) -> None:
 def install(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="A connector of this installation, or an alias.", autocompletion=completion.plugins),
+        typer.Argument(
+            metavar="NAME",
+            help="A connector of this installation, or an alias; GROUP:ARTIFACT:VERSION or the path of a .zip, .tar.gz, .jar or "
+            "folder: a plugin of Kafka Connect.",
+            autocompletion=completion.plugins,
+        ),
     ],
+    folder: FolderOption = None,
 ) -> None:
-    """Fetch what a connector needs of Spark beyond Spark itself into the cache of this machine and user, so that it starts without.
+    """Fetch what a connector needs beyond Spark itself into the cache of this machine and user; or a plugin of Kafka Connect.
 
-    Asks no service: run it where executors run, as their user, or while an image is made. Exit code 2 when there is no such
-    connector, 5 when something can't be fetched.
+    Asks no service: run it where executors run, as their user, or while an image is made. A plugin of Kafka Connect is offered by
+    executors that are started with --kafka-plugins FOLDER, after `rocketconnect plugins reload`. Exit code 2 when there is no such
+    connector, or it is no plugin, 5 when something can't be fetched.
     """
+    if kafka_plugins.is_kafka(name):
+        return _install_kafka(name, folder or kafka_plugins.folder_of())
     from rocketconnect_cli.embedded.download import show_download
     from rocketconnect_sdk.plugins.loader import find
     from rocketconnect_sdk.sink import DataFrameSink
@@ -122,13 +143,75 @@ def install(
         _end(Exit.WRONG, f"{name} {problem.reason}. {problem.fix}")
     needs = connector.needs if isinstance(connector, DataFrameSink) else NOTHING
     if not needs.jars:
-        out.print(f"{connector.name} needs nothing that is not installed.", markup=False, soft_wrap=True)
-        return
+        return out.print(f"{connector.name} needs nothing that is not installed.", markup=False, soft_wrap=True)
     try:
-        folder = show_download(err, listed(needs.title, Path(needs.jars)))
+        fetched = show_download(err, listed(needs.title, Path(needs.jars)))
     except (JarsUnavailable, JavaMissing) as error:
         _end(Exit.UNAVAILABLE, str(error))
-    out.print(f"{needs.title} is in {folder}", markup=False, soft_wrap=True)
+    return out.print(f"{needs.title} is in {fetched}", markup=False, soft_wrap=True)
+
+
+def _install_kafka(given: str, folder: Path) -> None:
+    from rocketconnect_cli.embedded.download import show_download
+
+    try:
+        show_download(err, kafka_plugins.library_jars())
+        plugin = kafka_plugins.install(given, folder)
+    except PluginRefused as error:
+        _end(Exit.WRONG, str(error))
+    except (JarsUnavailable, JavaMissing) as error:
+        _end(Exit.UNAVAILABLE, str(error))
+    lines = [f"{plugin.name} {plugin.version} is in {plugin.folder}:"]
+    lines += [f"  {connector.direction:6}  {connector.name}  {connector.version}" for connector in plugin.connectors]
+    out.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+@app.command()
+def uninstall(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `installed` shows it.")], folder: FolderOption = None
+) -> None:
+    """Remove a plugin of Kafka Connect from this machine. Tasks that run with it go on until they are restarted.
+
+    Exit code 2 when there is none of this name.
+    """
+    try:
+        plugin = kafka_plugins.uninstall(name, folder or kafka_plugins.folder_of())
+    except PluginRefused as error:
+        _end(Exit.WRONG, str(error))
+    out.print(f"{plugin.name} {plugin.version} is removed", markup=False, soft_wrap=True)
+
+
+@app.command(name="installed")
+def list_installed(folder: FolderOption = None, output: OutputOption = Output.TABLE) -> None:
+    """List the plugins of Kafka Connect on this machine, with what of their jars is not as it was installed.
+
+    Asks no service.
+    """
+    place = folder or kafka_plugins.folder_of()
+    try:
+        found = [(plugin, kafka_plugins.changed(plugin)) for plugin in installed(place)]
+    except ValueError as error:
+        _end(Exit.WRONG, str(error))
+    rows = [
+        {
+            "name": plugin.name,
+            "version": plugin.version,
+            "origin": plugin.origin,
+            "connectors": [connector.name for connector in plugin.connectors],
+            "digests": dict(plugin.digests),
+            "changed": changed,
+        }
+        for plugin, changed in found
+    ]
+    cells = [
+        (plugin.name, plugin.version, plugin.origin, "\n".join(each.name for each in plugin.connectors), ", ".join(changed) or "-")
+        for plugin, changed in found
+    ]
+    emit(
+        output,
+        {"folder": str(place), "plugins": rows},
+        lambda: table_of(("NAME", "VERSION", "FROM", "CONNECTORS", "CHANGED"), cells),
+    )
 
 
 def _end(code: Exit, text: str) -> NoReturn:

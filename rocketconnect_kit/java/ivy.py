@@ -65,14 +65,22 @@ def download(jars: Iterable[Coordinates], folder: Path, *, java: Path, on_jar: C
     return folder / "lib"
 
 
-def resolve(module: str, settings_text: str, folder: Path, *, java: Path, on_jar: Callable[[], None]) -> None:
-    """Run Ivy on this module description: jars to `folder`/lib, its report to `folder`/cache."""
+def resolve(
+    module: str,
+    settings_text: str,
+    folder: Path,
+    *,
+    java: Path,
+    on_jar: Callable[[], None] = lambda: None,
+    types: Sequence[str] = ("jar", "bundle"),
+) -> None:
+    """Run Ivy on this module description: files of these types to `folder`/lib, its report to `folder`/cache."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "ivy.xml").write_text(module, encoding="utf-8")
     (folder / "ivysettings.xml").write_text(settings_text, encoding="utf-8")
     command: list[str | Path] = [java, NO_PERF_DATA, *proxy_flags(getproxies()), "-jar", find_ivy(), "-cache", folder / "cache"]
     command += ["-settings", folder / "ivysettings.xml", "-ivy", folder / "ivy.xml", "-confs", "default"]
-    command += ["-retrieve", f"{folder}/lib/[artifact]-[revision](-[classifier]).[ext]", "-types", "jar", "bundle"]
+    command += ["-retrieve", f"{folder}/lib/[artifact]-[revision](-[classifier]).[ext]", "-types", *types]
     _run([str(part) for part in command], on_jar)
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
-from rocketconnect_sdk.configuration import runtime_options
+from rocketconnect_sdk.configuration import foreign, runtime_options
 from rocketconnect_sdk.configuration.references import NO_PLACE, NO_PLACE_FIX, REFERENCE
 from rocketconnect_sdk.converters import converter_class
 from rocketconnect_sdk.errors import ConfigError, Problem
@@ -120,17 +120,20 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
         return Checked("", None, [*error.problems, *_without_plugin(raw)], ())
     if plugin is None:
         return Checked("", None, _without_plugin(raw), ())
+    whole = raw
+    raw, own = foreign.parted(plugin, whole)
     if isinstance(plugin, Source):
-        plugin_type, options, (config, problems) = PluginType.SOURCE, source_options(plugin), _read_source(plugin, raw)
+        plugin_type, options, (config, problems) = PluginType.SOURCE, source_options(plugin), _read_source(plugin, whole)
     else:
-        plugin_type, options, (config, problems) = PluginType.SINK, sink_options(plugin), _read_sink(plugin, raw)
+        plugin_type, options, (config, problems) = PluginType.SINK, sink_options(plugin), _read_sink(plugin, whole)
     problems += [*run_checks(resolve(config), plugin.check), *run_checks(config, partial(_engine_problems, plugin))]
     problems += [*chain.problems(raw), *_whole_problems(plugin, raw), *_converter_problems(raw), *_dropping_problems(raw)]
     if isinstance(plugin, Sink) and not _may_be_rows(config):
         problems += run_checks(config, plugin.without_rows)
     if isinstance(plugin, Sink):
         problems += run_checks(config, partial(query_problems, plugin), filter_problems)
-    secrets, targets = _all_secrets(options, raw), _targets(plugin, config)
+    unlisted = foreign.unlisted(options, raw) if plugin.foreign else {}
+    secrets, targets = [*_all_secrets(options, raw), *foreign.secret_keys({**own, **unlisted})], _targets(plugin, config)
     return Checked(plugin.name, plugin_type, problems, secrets, targets, _origins(plugin, config), _is_shared(config))
 
 
@@ -141,18 +144,28 @@ def _right(config: Config, problems: Sequence[Problem]) -> Config:
 
 
 def _read_source(source: Source, raw: Mapping[str, str]) -> tuple[Config, list[Problem]]:
-    return _read(source_options(source), raw, _SOURCE_PREFIXES)
+    given, own = foreign.parted(source, raw)
+    config, problems = _read(source_options(source), given, _SOURCE_PREFIXES, open_ended=source.foreign)
+    return config.owning(own), [*problems, *foreign.problems(own)]
 
 
 def _read_sink(sink: Sink, raw: Mapping[str, str]) -> tuple[Config, list[Problem]]:
-    config, problems = _read(sink_options(sink), raw, _SINK_PREFIXES)
-    return config, [*problems, *spark_profiles.problems(raw)]
+    given, own = foreign.parted(sink, raw)
+    config, problems = _read(sink_options(sink), given, _SINK_PREFIXES, open_ended=sink.foreign)
+    return config.owning(own), [*problems, *foreign.problems(own), *spark_profiles.problems(given)]
 
 
-def _read(options: Sequence[Option], raw: Mapping[str, str], prefixes: Sequence[str]) -> tuple[Config, list[Problem]]:
+def _read(
+    options: Sequence[Option], raw: Mapping[str, str], prefixes: Sequence[str], *, open_ended: bool = False
+) -> tuple[Config, list[Problem]]:
     plugin = raw.get(runtime_options.CLASS.key, "").strip() or "NAME"
-    config, problems = read(options, raw, known_prefixes=prefixes, elsewhere=_converter_keys(raw), plugin=plugin)
+    passed = ("",) if open_ended else prefixes
+    config, problems = read(options, raw, known_prefixes=passed, elsewhere=_converter_keys(raw), plugin=plugin)
     options = list(expanded(options, raw))
+    if open_ended:
+        unlisted = foreign.unlisted(options, raw)
+        problems += foreign.problems(unlisted)
+        options += [Option(key, "", references=True) for key in unlisted]
     return config, [
         *problems,
         *_user_problems(raw),
@@ -202,21 +215,24 @@ def _read_half(raw: Mapping[str, str], prefix: str, kind: "type[Source | RecordS
     name = own.pop(runtime_options.CLASS.key, "").strip()
     if not name:
         return None, []  # it is required, and told as that
-    fitting = [other for other, plugin in catalogue().connectors.items() if isinstance(plugin, kind)]
+    fitting = [other for other, plugin in catalogue().connectors.items() if isinstance(plugin, kind) and not plugin.foreign]
     fix = f"Use one of {', '.join(fitting)}."
     try:
         plugin = find(name)
     except ConfigError as error:
         wrong = error.problems[0] if name in catalogue().broken else replace(error.problems[0], fix=fix)
     else:
-        if isinstance(plugin, kind):
+        if isinstance(plugin, kind) and not plugin.foreign:
             config, problems = read(plugin.options, own, plugin=plugin.name)
             return _Half(plugin, prefix, config), [replace(problem, key=prefix + problem.key) for problem in problems]
-        wrong = Problem(runtime_options.CLASS.key, name, "is no source" if kind is Source else _not_direct(plugin), fix)
+        is_sink = isinstance(plugin, Sink) and kind is Source
+        wrong = Problem(runtime_options.CLASS.key, name, "is no source" if is_sink else _not_direct(plugin), fix)
     return None, [replace(wrong, key=prefix + wrong.key)]
 
 
 def _not_direct(plugin: Source | Sink) -> str:
+    if plugin.foreign:
+        return "is of another system, whose connectors a direct task does not run"
     if isinstance(plugin, BufferedSink):
         return "makes records durable later than it takes them, which a direct task does not wait for"
     return "writes with Spark, which a direct task has not" if isinstance(plugin, Sink) else "is no sink"

@@ -55,6 +55,7 @@ COMMON = (
         "1",
         minimum=1,
         maximum=1000,
+        aliases=("tasks.max",),
     ),
     Option(
         "worker.labels",
@@ -173,6 +174,8 @@ VALUE_CONVERTER = Option(
     default="string",
 )
 CONVERTERS = (KEY_CONVERTER, VALUE_CONVERTER)
+FOREIGN = (*(option.key for option in CONVERTERS), "header.converter", "transforms", "predicates")
+"""What foreign plugins have of their own, with all whose keys begin so; see Source.foreign."""
 
 _TOPIC = (
     Option("topic.auto.create", "Creates a topic that does not exist. Otherwise the task fails and names it.", Kind.BOOL, "true"),

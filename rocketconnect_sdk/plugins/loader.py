@@ -15,6 +15,7 @@ from enum import Enum
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import ClassVar, Protocol
 
@@ -317,8 +318,16 @@ def _places() -> Iterator[tuple[str, Package, Callable[[], Iterable[Kind]]]]:
     """Where connectors are: a name for each place, its package, and what loads the classes in it."""
     for module in sorted(set(_own_modules().values())):
         yield module, OURS, partial(_in_module, f"connectors.{module}")
+    for room in _offering_rooms():
+        yield from import_module(f"connectors.{room}.offered").places()
     for entry in entry_points(group=GROUP):
         yield entry.name, package_of(entry), partial(_in_entry_point, entry)
+
+
+def _offering_rooms() -> Iterator[str]:
+    """Rooms whose module `offered` has connectors of plugins that are installed in another way: its `places` are as ours."""
+    for folder in import_module("connectors").__path__:
+        yield from sorted(found.parent.name for found in Path(folder).glob("*/offered.py"))
 
 
 def _in_module(name: str) -> list[Kind]:

@@ -30,6 +30,7 @@ from rocketconnect_sdk.permissions.quotas import QUOTAS
 from rocketconnect_sdk.permissions.roots import OWN_FILES, READ_ROOTS, WRITE_ROOTS
 from rocketconnect_sdk.permissions.spark_profiles import PROFILES, memory_size
 from rocketconnect_sdk.permissions.spills import SPILLS
+from rocketconnect_sdk.plugins.kafka import VARIABLE as KAFKA_PLUGINS
 from services.executor.contract.endpoints import Endpoints, RocketMQAccess
 from services.executor.contract.messages import LogLevels
 from services.executor.contract.stop_limits import StopLimits
@@ -116,6 +117,7 @@ class _Executor:
             SPILLS: settings.query_spill,
             PROFILES: settings.spark_profiles,
             DEAD_LETTER_TOPICS: settings.dead_letter_topics,
+            KAFKA_PLUGINS: settings.kafka_plugins,
             **settings.told_of_vault(),
             **settings.told_of_keystore(),
         }

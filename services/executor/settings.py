@@ -140,6 +140,11 @@ class ExecutorSettings(RocketMQSettings):
         dead_letter_topics.USUAL,
         "topics that dead letters may go to, also with `dlq replay --to`: NAME,PREFIX*,*-SUFFIX; none: nowhere",
     )
+    kafka_plugins: str = setting(
+        "",
+        "the folder into which `rocketconnect plugins install` has put plugins of Kafka Connect; none: it has none. Their code is "
+        "not held to connector_hosts, read_roots and write_roots",
+    )
     tasks_per_host: int = setting(1, "how many native tasks share a host process, while there are few", ge=1, le=1000)
     native_hosts: int = setting(
         0, "with so many host processes, native tasks share those that there are; 0: 16 for each core", ge=0, le=10_000

@@ -118,13 +118,13 @@ def resolve(config: Config, environment: Mapping[str, str] = os.environ, finder:
 
     values = {key: parsed(key, value) for key, value in config.items()}
     seen = len(problems)
-    raw = {key: text(key, value) for key, value in config.raw.items()}
+    raw, own = ({key: text(key, value) for key, value in texts.items()} for texts in (config.raw, config.own))
     # The same reference stands in both; keys that no option claims (of converters, say) are only among the raw ones.
     told = {(problem.key, problem.value) for problem in problems[:seen]}
     found = problems[:seen] + [problem for problem in problems[seen:] if (problem.key, problem.value) not in told]
     if found:
         raise ConfigError(found)
-    return Config(values, raw)
+    return Config(values, raw, own=own)
 
 
 def resolve_known(config: Config, environment: Mapping[str, str] = os.environ) -> Config:

@@ -33,6 +33,14 @@ def test_references_to_the_environment_and_to_files_are_resolved_in_parsed_and_r
     assert hide("to db-host with fr0m=file") == "to *** with ***"
 
 
+def test_what_is_a_plugins_own_is_resolved_and_stays_its_own() -> None:
+    given = config(url="x", password="${env:SECRET}").owning({"value.converter.token": "${env:SECRET}", "transforms": "one"})
+    for resolved in (resolve(given, {"SECRET": "known", **ANY}), resolve_known(given, {"SECRET": "known", **ANY})):
+        assert resolved.own == {"value.converter.token": "known", "transforms": "one"}
+    with pytest.raises(ConfigError, match="NOTHING"):
+        resolve(config(url="x").owning({"value.converter.token": "${env:NOTHING}"}), ANY)
+
+
 def test_every_reference_that_stands_for_nothing_is_named_at_once_and_no_value_is_shown(tmp_path: Path) -> None:
     secrets = tmp_path / "secrets"
     secrets.write_text("known=hidden-value")

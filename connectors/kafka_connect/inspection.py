@@ -1,0 +1,101 @@
+"""What a folder of jars holds: `python -m connectors.kafka_connect.inspection LIBRARY FOLDER` prints its connectors as JSON.
+
+A process of its own: classes of plugins run in it, and Java never ends before its process.
+"""
+
+import json
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from connectors.kafka_connect.jvm import Java, started
+from rocketconnect_sdk.plugins.kafka import JavaConnector, JavaOption, JavaPlugin
+
+_KINDS = {
+    "source": "org.apache.kafka.connect.source.SourceConnector",
+    "sink": "org.apache.kafka.connect.sink.SinkConnector",
+}
+_CONNECTOR = re.compile(r"Connector\.class$")
+"""How classes are called that may be connectors which no file of META-INF/services names."""
+
+
+def connectors(library: Path, folder: Path) -> list[JavaConnector]:
+    """All connectors of the jars in a folder, by name."""
+    jars = {jar.name: "" for jar in sorted(folder.glob("*.jar"))}
+    jpype = started(library)
+    java = Java(JavaPlugin(folder.name, "", "", jars, (), folder))
+    java.enter()
+    modifier = jpype.JClass("java.lang.reflect.Modifier")
+    found = {}
+    for name in sorted(set(_named(folder))):
+        try:
+            kind = java.loader.loadClass(name)
+            direction = next((each for each, base in _KINDS.items() if jpype.JClass(base).class_.isAssignableFrom(kind)), "")
+            if direction and not modifier.isAbstract(kind.getModifiers()):
+                found[name] = _described(name, direction, java.new(name))
+        except (jpype.JException, TypeError):
+            # A class that is no connector, or lacks another one: who looks for it is told that it is not there.
+            continue
+    return [found[name] for name in sorted(found)]
+
+
+def _named(folder: Path) -> Iterator[str]:
+    for jar in folder.glob("*.jar"):
+        with zipfile.ZipFile(jar) as archive:
+            for name in archive.namelist():
+                if name in {f"META-INF/services/{base}" for base in _KINDS.values()}:
+                    lines = archive.read(name).decode().splitlines()
+                    yield from filter(None, (line.partition("#")[0].strip() for line in lines))
+                elif (
+                    _CONNECTOR.search(name)
+                    and "/" in name
+                    and not name.startswith(("META-INF/", "org/apache/kafka/connect/runtime/"))
+                ):
+                    yield name.removesuffix(".class").replace("/", ".")
+
+
+def _described(name: str, direction: str, connector: Any) -> JavaConnector:
+    definition = connector.config()
+    keys = () if definition is None else definition.configKeys().values()
+    options = [_option(key) for key in keys if not _of(key, "internalConfig")]
+    return JavaConnector(name, direction, str(connector.version()), sorted(options, key=lambda option: option.key))
+
+
+def _option(key: Any) -> JavaOption:
+    import jpype
+
+    kind, value = _of(key, "type"), _of(key, "defaultValue")
+    default = None
+    if key.hasDefault() and value is not None and str(kind) != "PASSWORD":
+        default = str(jpype.JClass("org.apache.kafka.common.config.ConfigDef").convertToString(value, kind))
+    doc = re.sub(r"<[^>]+>|\s+", " ", str(_of(key, "documentation") or "")).strip()
+    return JavaOption(str(_of(key, "name")), str(kind), doc, default, required=not key.hasDefault())
+
+
+def _of(key: Any, name: str) -> Any:
+    """A field of a ConfigKey, or what took its place when that became a record."""
+    found = getattr(key, name)
+    return found() if callable(found) else found
+
+
+def main() -> None:
+    """Print them, and end whatever a plugin has started."""
+    library, folder = map(Path, sys.argv[1:])
+    output = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what plugins print is no answer
+    try:
+        json.dump([asdict(each) for each in connectors(library, folder)], output)
+        output.flush()
+    except Exception as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        os._exit(1)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""The Java of this process, with the classes of Kafka Connect, and of plugins beside them.
+
+There is one for all that runs here, and it never ends before the process does. Classes of a plugin are loaded by Kafka's own
+PluginClassLoader: two plugins see nothing of each other.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError
+from rocketconnect_sdk.plugins.kafka import LIBRARY, JavaPlugin
+
+MINIMUM_VERSION = 17
+USUAL_HEAP = 256 << 20
+_LOCK = threading.Lock()
+
+
+def started(library: Path, heap: int = USUAL_HEAP) -> Any:
+    """The module jpype with a running Java; the first call decides on the heap. Safe from any thread.
+
+    Raises:
+        PermanentError: there is no Java, an older one, or no jar of Kafka Connect.
+    """
+    import jpype
+
+    with _LOCK:
+        if jpype.isJVMStarted():
+            return jpype
+        jars = sorted(map(str, library.glob("*.jar")))
+        if not jars:
+            msg = f"{library} has no jars of Kafka Connect: run `rocketconnect plugins install` for the plugin again"
+            raise PermanentError(msg)
+        options = [
+            f"-Xmx{heap}",
+            "-Xrs",  # signals stay ours
+            "-XX:+UseSerialGC",
+            "-XX:+ExitOnOutOfMemoryError",  # nothing goes on half broken: another process takes the task
+            "-XX:-UsePerfData",
+            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+            f"-Djava.io.tmpdir={os.environ.get('TMPDIR', '/tmp')}",  # noqa: S108 - Java's own default
+        ]
+        try:
+            jpype.startJVM(*options, classpath=jars, convertStrings=False)
+        except (jpype.JVMNotFoundException, OSError, RuntimeError) as error:
+            msg = f"Java can't be started: {error}. Install Java {MINIMUM_VERSION} or newer, or set JAVA_HOME for the executor"
+            raise PermanentError(msg) from error
+        version = int(str(jpype.java.lang.System.getProperty("java.specification.version")).removeprefix("1."))
+        if version < MINIMUM_VERSION:
+            msg = f"Kafka Connect needs Java {MINIMUM_VERSION} or newer, and JAVA_HOME is Java {version}"
+            raise PermanentError(msg)
+        return jpype
+
+
+class Java:
+    """A plugin in the Java of this process.
+
+    Args:
+        plugin: It.
+        heap: Of Java, in bytes, where it is not yet started.
+    """
+
+    def __init__(self, plugin: JavaPlugin, heap: int = USUAL_HEAP) -> None:
+        self.jpype = started(plugin.folder.parent / LIBRARY, heap)
+        file, url = self.jpype.JClass("java.io.File"), self.jpype.JClass("java.net.URL")
+        jars = [file(str(jar)).toURI().toURL() for jar in plugin.jars]
+        system = self.jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
+        loader = self.jpype.JClass("org.apache.kafka.connect.runtime.isolation.PluginClassLoader")
+        self.loader = loader(jars[0], self.jpype.JArray(url)(jars), system)
+
+    def enter(self) -> None:
+        """What this thread calls from now on finds the classes of the plugin."""
+        self.jpype.JClass("java.lang.Thread").currentThread().setContextClassLoader(self.loader)
+
+    def load(self, name: str) -> Any:
+        """A class, by its full name. Raises PermanentError: there is none."""
+        try:
+            return self.jpype.JClass(self.loader.loadClass(name))
+        except self.jpype.JException as error:
+            msg = f"there is no class {name} in the plugin: {reason(error)}"
+            raise PermanentError(msg) from error
+
+    def new(self, name: str) -> Any:
+        """An object of a class with a constructor that takes nothing."""
+        return self.load(name)()
+
+    def strings(self, texts: Mapping[str, str]) -> Any:
+        """A Map of strings."""
+        made = self.jpype.JClass("java.util.HashMap")()
+        for key, text in texts.items():
+            made.put(key, text)
+        return made
+
+    def proxy(self, interface: str, methods: Mapping[str, Any]) -> Any:
+        """An object of an interface whose methods are functions of ours: all that it declares have to be there."""
+        return self.jpype.JProxy(interface, dict=methods)
+
+
+def reason(error: Any) -> str:
+    """What an exception of Java says, with its causes."""
+    told: list[str] = []
+    while error is not None and len(told) < 5:
+        text = str(error.getMessage() or "")
+        told.append(f"{error.getClass().getName()}: {text}" if text else str(error.getClass().getName()))
+        error = error.getCause()
+    return "; caused by ".join(told)
+
+
+def raised(error: Any) -> ConnectorError:
+    """An exception of Java as the runtime knows it: what Kafka Connect tries again is tried again."""
+    retriable = ("org.apache.kafka.connect.errors.RetriableException", "org.apache.kafka.common.errors.RetriableException")
+    kind = error.getClass()
+    while kind is not None:
+        if str(kind.getName()) in retriable:
+            return RetriableError(reason(error))
+        kind = kind.getSuperclass()
+    return PermanentError(reason(error))
+
+
+@cache
+def plain_converter() -> Any:
+    """Kafka's JsonConverter without schemas: of offsets."""
+    import jpype
+
+    made = jpype.JClass("org.apache.kafka.connect.json.JsonConverter")()
+    made.configure(jpype.JClass("java.util.Map").of("schemas.enable", "false"), False)
+    return made
+
+
+def to_json(value: Any) -> Any:
+    """A value of Java without a schema as JSON knows it."""
+    data = plain_converter().fromConnectData("", None, value)
+    return None if data is None else json.loads(bytes(data))
+
+
+def to_java(value: Any) -> Any:
+    """JSON as a value of Java, as Kafka's own store of offsets gives it: whole numbers are Long."""
+    return plain_converter().toConnectData("", json.dumps(value).encode()).value()

@@ -1,0 +1,181 @@
+"""Installs and uninstalls plugins of Kafka Connect. A plugin is there whole, or not at all."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+from rocketconnect_cli.kafka_plugins.archives import ENDINGS, take_jars
+from rocketconnect_cli.kafka_plugins.errors import PluginRefused
+from rocketconnect_cli.kafka_plugins.maven import COORDINATES, fetch
+from rocketconnect_kit.java.jars import JarSet, OnProgress, jars_of, listed, sha256
+from rocketconnect_sdk.plugins.kafka import (
+    LIBRARY,
+    MANIFEST,
+    VARIABLE,
+    VERSION,
+    JavaConnector,
+    JavaPlugin,
+    connector_of,
+    installed,
+    written,
+)
+
+_INSPECTION = "connectors.kafka_connect.inspection"
+_SECONDS = 300
+_NAMED = re.compile(r"(.+?)-(\d[\w.]*)(?:-[a-z]+)?")
+
+
+def is_kafka(given: str) -> bool:
+    """Whether this names a plugin of Kafka Connect: coordinates, an archive, a folder."""
+    return COORDINATES.fullmatch(given) is not None or given.endswith(ENDINGS) or "/" in given
+
+
+def folder_of(environment: Mapping[str, str] = os.environ) -> Path:
+    """Where they are: the folder that executors are told, else one of this user."""
+    if told := environment.get(VARIABLE):
+        return Path(told).absolute()
+    base = Path(environment.get("XDG_DATA_HOME", ""))
+    return (base if base.is_absolute() else Path.home() / ".local" / "share") / "rocketconnect" / "kafka-plugins"
+
+
+def library_jars() -> JarSet:
+    """The jars of Kafka Connect itself."""
+    return listed(f"Kafka Connect {VERSION}", Path(str(files("connectors.kafka_connect") / f"{LIBRARY}.jars")))
+
+
+def install(given: str, folder: Path, on_progress: OnProgress = lambda _done, _total: None) -> JavaPlugin:
+    """Installs a plugin; one that is there already in this version stays as it is.
+
+    Args:
+        given: GROUP:ARTIFACT:VERSION, or the path of a .zip, a .tar.gz, a .jar or a folder.
+        folder: Where plugins are.
+        on_progress: Of the jars of Kafka Connect itself, which the first plugin brings.
+
+    Raises:
+        PluginRefused: it is no plugin, or another version of it is there, or another plugin has one of its connectors.
+        JarsUnavailable, JavaMissing: see rocketconnect_kit.java.
+    """
+    if find_spec("jpype") is None:
+        msg = "the Python package JPype1, which runs Java, is missing: pip install 'rocketconnect[kafka-connect]'"
+        raise PluginRefused(msg)
+    there = _there(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    library = _library(folder, on_progress)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as place:
+        work = Path(place)
+        jars = work / "plugin"
+        jars.mkdir()
+        if COORDINATES.fullmatch(given) and not Path(given).exists():
+            fetch(given, jars, work)
+            _, name, version = given.split(":")
+        else:
+            take_jars(Path(given), jars)
+            match = _NAMED.fullmatch(_stem(Path(given).resolve().name))
+            name, version = match.groups() if match else (_stem(Path(given).resolve().name), "")
+        connectors = _connectors(library, jars, given)
+        digests = {jar.name: sha256(jar) for jar in sorted(jars.glob("*.jar"))}
+        version = version or connectors[0].version or "0"
+        origin = given if COORDINATES.fullmatch(given) else Path(given).name
+        plugin = JavaPlugin(name, version, origin, digests, connectors, folder / f"{name}-{version}")
+        if (same := _same(plugin, there)) is not None:
+            return same
+        (jars / MANIFEST).write_text(written(plugin), encoding="utf-8")
+        jars.chmod(0o755)
+        jars.rename(plugin.folder)
+    return plugin
+
+
+def uninstall(name: str, folder: Path) -> JavaPlugin:
+    """Removes a plugin. Raises PluginRefused: there is none of this name."""
+    plugins = _there(folder)
+    for plugin in plugins:
+        if name in (plugin.name, plugin.folder.name):
+            gone = folder / f".gone-{plugin.folder.name}"
+            shutil.rmtree(gone, ignore_errors=True)
+            plugin.folder.rename(gone)
+            shutil.rmtree(gone)
+            return plugin
+    known = ", ".join(plugin.name for plugin in plugins) or "none"
+    msg = f"there is no plugin {name} in {folder}; there are: {known}"
+    raise PluginRefused(msg)
+
+
+def changed(plugin: JavaPlugin) -> list[str]:
+    """Jars that are not as they were when the plugin was installed, and files that were not there."""
+    found = {jar.name: sha256(jar) for jar in plugin.folder.glob("*.jar")}
+    return sorted(name for name in found.keys() | plugin.digests.keys() if found.get(name) != plugin.digests.get(name))
+
+
+def _there(folder: Path) -> list[JavaPlugin]:
+    try:
+        return installed(folder)
+    except ValueError as error:
+        raise PluginRefused(str(error)) from error
+
+
+def _same(plugin: JavaPlugin, there: Sequence[JavaPlugin]) -> JavaPlugin | None:
+    """One that is there and is the same; what stands in its way is refused."""
+    for other in there:
+        if other.name == plugin.name and other.version == plugin.version and other.digests == plugin.digests:
+            return other
+        if other.name == plugin.name:
+            what = (
+                f"{other.name} is there in version {other.version}"
+                if other.version != plugin.version
+                else f"{other.name} is there with other jars"
+            )
+            msg = f"{what}: run `rocketconnect plugins uninstall {other.name}` first, when no connector runs with it"
+            raise PluginRefused(msg)
+        both = {each.name for each in other.connectors} & {each.name for each in plugin.connectors}
+        if both:
+            msg = f"{other.name} {other.version} has {min(both)}, too: run `rocketconnect plugins uninstall {other.name}` first"
+            raise PluginRefused(msg)
+    return None
+
+
+def _connectors(library: Path, jars: Path, given: str) -> list[JavaConnector]:
+    command = [sys.executable, "-P", "-m", _INSPECTION, str(library), str(jars)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        msg = f"{given} was not read within {_SECONDS} s: its classes do not end to load"
+        raise PluginRefused(msg) from error
+    if done.returncode:
+        msg = f"{given} can't be read: {done.stderr.strip()[-2000:]}"
+        raise PluginRefused(msg)
+    connectors = [connector_of(each) for each in json.loads(done.stdout)]
+    if not connectors:
+        msg = (
+            f"{given} is no plugin of Kafka Connect: no class of its jars is a SourceConnector or a SinkConnector that can be made"
+        )
+        raise PluginRefused(msg)
+    return connectors
+
+
+def _library(folder: Path, on_progress: OnProgress) -> Path:
+    """The jars of Kafka Connect itself, copied to where the plugins are."""
+    library = folder / LIBRARY
+    wanted = library_jars()
+    if not library.is_dir():
+        cached = jars_of(wanted, on_progress)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as place:
+            made = Path(place, "library")
+            made.mkdir()
+            for jar in wanted.pinned:
+                shutil.copyfile(cached / jar.file_name, made / jar.file_name)
+            made.rename(library)
+    return library
+
+
+def _stem(name: str) -> str:
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    return name

@@ -1,0 +1,121 @@
+"""Kafka Connect's plugins that are installed: a folder of each, with its jars and what was read of them in Java.
+
+    FOLDER/kafka-connect-VERSION/      the jars of Kafka Connect itself, with whose classes all of them run
+    FOLDER/NAME-VERSION/plugin.json    what is here: the connectors with their options, and the digest of each jar
+    FOLDER/NAME-VERSION/*.jar
+
+A folder appears by one rename when all in it is right. Nothing here starts Java.
+"""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "ROCKETCONNECT_KAFKA_PLUGINS"
+"""The folder; without it there are no such plugins."""
+
+VERSION = "4.3.1"
+LIBRARY = f"kafka-connect-{VERSION}"
+MANIFEST = "plugin.json"
+
+
+@dataclass(frozen=True, slots=True)
+class JavaOption:
+    """A key of a ConfigDef.
+
+    Attributes:
+        key: Its name.
+        type: Of ConfigDef.Type: STRING, INT, PASSWORD and the like.
+        doc: What it does.
+        default: As text; None: none.
+        required: It has no default, not even null.
+    """
+
+    key: str
+    type: str
+    doc: str = ""
+    default: str | None = None
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JavaConnector:
+    """A connector of a plugin.
+
+    Attributes:
+        name: Its class.
+        direction: source or sink.
+        version: What it says of itself.
+        options: Its ConfigDef.
+    """
+
+    name: str
+    direction: str
+    version: str
+    options: Sequence[JavaOption]
+
+
+@dataclass(frozen=True, slots=True)
+class JavaPlugin:
+    """What was installed at once.
+
+    Attributes:
+        name: Of the artifact, or of the archive or folder that it came from.
+        version: Of the artifact; of others that of its first connector.
+        origin: GROUP:ARTIFACT:VERSION, or the name of the file.
+        digests: By name of the jar: the SHA-256 of its content.
+        connectors: At least one.
+        folder: Where it is.
+    """
+
+    name: str
+    version: str
+    origin: str
+    digests: Mapping[str, str]
+    connectors: Sequence[JavaConnector]
+    folder: Path
+
+    @property
+    def jars(self) -> list[Path]:
+        """The jars."""
+        return [self.folder / name for name in sorted(self.digests)]
+
+
+def told_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """The folder that this process was told of."""
+    return Path(told) if (told := environment.get(VARIABLE, "")) else None
+
+
+def installed(folder: Path) -> list[JavaPlugin]:
+    """All that are there, by name.
+
+    Raises:
+        ValueError: a manifest can't be read; says which one.
+    """
+    return list(_all(folder))
+
+
+def written(plugin: JavaPlugin) -> str:
+    """The text of its manifest."""
+    form = asdict(plugin)
+    del form["folder"]
+    return json.dumps(form, indent=1) + "\n"
+
+
+def connector_of(form: Mapping[str, Any]) -> JavaConnector:
+    """A connector from JSON. Raises KeyError, TypeError: it is none."""
+    return JavaConnector(form["name"], form["direction"], form["version"], [JavaOption(**option) for option in form["options"]])
+
+
+def _all(folder: Path) -> Iterator[JavaPlugin]:
+    for manifest in sorted(folder.glob(f"[!.]*/{MANIFEST}")):
+        try:
+            form = json.loads(manifest.read_text(encoding="utf-8"))
+            connectors = [connector_of(each) for each in form["connectors"]]
+            yield JavaPlugin(form["name"], form["version"], form["origin"], form["digests"], connectors, manifest.parent)
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            msg = f"{manifest} can't be read: {type(error).__name__}: {error}; uninstall the plugin and install it again"
+            raise ValueError(msg) from error

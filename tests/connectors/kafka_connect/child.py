@@ -1,0 +1,111 @@
+"""Connectors in Java, in a process of their own: `python -m tests.connectors.kafka_connect.child '{"do": ..., ...}'` prints JSON.
+
+Java can't be started beside pytest, which sets handlers of signals that Java needs, and never ends before its process.
+"""
+
+import json
+import os
+import sys
+import time
+import traceback
+from dataclasses import asdict
+from typing import Any
+
+from rocketconnect_sdk.configuration.connector_options import check_connector, parse_sink, parse_source
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import ConnectorError, RecordRefused
+from rocketconnect_sdk.plugins.loader import find, plugins
+from rocketconnect_sdk.record import Position, Rejected, SinkBatch, SourceBatch
+from rocketconnect_sdk.sink import BufferedSink, Sink
+from rocketconnect_sdk.source import Source
+
+SECONDS = 60.0
+
+
+def offered(order: dict[str, Any]) -> Any:
+    """The plugin of a name, as executors tell of it."""
+    (found,) = (plugin for plugin in plugins() if order["name"] in (plugin.name, *plugin.aliases))
+    return [found.name, found.type.value, found.package.version, found.guarantee, [option.key for option in found.options]]
+
+
+def check(order: dict[str, Any]) -> Any:
+    """The problems of a configuration, and the keys of secrets."""
+    found = check_connector(order["config"])
+    return [[asdict(problem) for problem in found.problems], list(found.secret_keys)]
+
+
+def source(order: dict[str, Any]) -> Any:
+    """The batches of a source, until it has given so many records, from positions."""
+    connector = find(order["config"]["connector.class"])
+    assert isinstance(connector, Source)
+    config = parse_source(connector, order["config"])
+    positions = {name: Position(tuple(offset), resume) for name, (offset, resume) in order.get("positions", {}).items()}
+    plan = connector.plan(config, 1, positions)
+    task = connector.open(config, plan.tasks[0], TaskContext(epoch=order.get("epoch", 1), stores=True))
+    task.start(positions)
+    batches: list[SourceBatch] = []
+    deadline = time.monotonic() + SECONDS
+    while sum(map(len, batches)) < order["records"] and time.monotonic() < deadline:
+        polled = task.poll()
+        batches += polled if isinstance(polled, list) else []
+    task.committed({batch.partition: Position(batch.end, batch.resume or {}) for batch in batches})
+    task.close()
+    return [_batch(batch) for batch in batches]
+
+
+def _batch(batch: SourceBatch) -> dict[str, Any]:
+    values = [each.decode() if isinstance(each, bytes) else None if each is None else f"{_kind(each)}" for each in batch.values]
+    return {
+        "partition": batch.partition,
+        "values": values,
+        "topics": batch.topics,
+        "headers": batch.headers,
+        "offsets": batch.offsets,
+        "end": batch.end,
+        "resume": batch.resume,
+    }
+
+
+def _kind(value: object) -> str:
+    return f"Rejected {value.error}" if isinstance(value, Rejected) else repr(value)
+
+
+def sink(order: dict[str, Any]) -> Any:
+    """What a sink says of each batch, and what is durable in the end."""
+    connector = find(order["config"]["connector.class"])
+    assert isinstance(connector, Sink)
+    config = parse_sink(connector, order["config"])
+    assert isinstance(connector, BufferedSink)
+    task = connector.open(config, connector.plan(config, 1).tasks[0], TaskContext())
+    task.start()
+    said: list[object] = []
+    for queue, offset, values in order["batches"]:
+        bodies = [None if text is None else text.encode() for text in values]
+        try:
+            task.put(SinkBatch(queue, queue.partition("/")[0], bodies, range(offset, offset + len(bodies))))
+            said.append("")
+        except RecordRefused as refusal:
+            said.append({str(index): why for index, why in refusal.refused.items()})
+        except ConnectorError as error:
+            said.append(f"{type(error).__name__}: {error}")
+    before, after = dict(task.durable(False)), dict(task.durable(True))
+    task.close()
+    return [said, before, after]
+
+
+def main() -> None:
+    order = json.loads(sys.argv[1])
+    do = {"offered": offered, "check": check, "source": source, "sink": sink}[order["do"]]
+    try:
+        answer = do(order)
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(1)
+    sys.stdout.write(json.dumps(answer))
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

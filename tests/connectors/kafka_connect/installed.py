@@ -1,0 +1,42 @@
+"""Plugins of Kafka Connect for tests: real jars, of other tests where they have them, installed as people install them."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.peers.debezium_jars import DEBEZIUM, DEBEZIUM_VERSION
+from rocketconnect_cli.kafka_plugins.installing import install
+from rocketconnect_kit.java.jars import jars_of
+
+SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
+SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
+POSTGRES = "io.debezium.connector.postgresql.PostgresConnector"
+_DEBEZIUM = (
+    *(f"debezium-{name}-{DEBEZIUM_VERSION}.jar" for name in ("api", "config", "connect-plugins", "openlineage-api", "util")),
+    *(f"debezium-connector-{name}-{DEBEZIUM_VERSION}.jar" for name in ("common", "postgres")),
+    *("postgresql-*.jar", "protobuf-java-*.jar"),
+)
+
+
+def file_jar(folder: Path) -> Path:
+    """The jar of Kafka's plugin of files, alone in a folder."""
+    return _copied(folder / "given", ["connect-file-*.jar"])[0]
+
+
+def file_plugin(folder: Path) -> Path:
+    """Kafka's plugin of files, installed into a folder, which is returned."""
+    install(str(file_jar(folder.parent)), folder)
+    return folder
+
+
+def debezium_plugin(folder: Path) -> Path:
+    """Debezium's plugin for PostgreSQL, installed into a folder, which is returned."""
+    given = folder.parent / f"debezium-connector-postgres-{DEBEZIUM_VERSION}"
+    _copied(given, _DEBEZIUM)
+    install(str(given), folder)
+    return folder
+
+
+def _copied(folder: Path, patterns: Sequence[str]) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    return [Path(shutil.copy(jar, folder)) for pattern in patterns for jar in sorted(jars_of(DEBEZIUM).glob(pattern))]

@@ -1,0 +1,54 @@
+"""What needs no Java: names of topics, secrets of tasks, frames."""
+
+import struct
+
+import pytest
+
+from connectors.kafka_connect.frames import Written, records_of
+from connectors.kafka_connect.options import concealed, options_of, revealed
+from connectors.kafka_connect.topic_names import TopicNames
+from rocketconnect_sdk.configuration import foreign
+from rocketconnect_sdk.errors import PermanentError
+from rocketconnect_sdk.options import Kind
+from rocketconnect_sdk.plugins.kafka import JavaConnector, JavaOption
+
+
+def test_what_rocketmq_refuses_in_a_topic_becomes_an_underscore_and_two_topics_never_become_one() -> None:
+    names = TopicNames()
+    assert names.of("shop.public.orders") == names.of("shop.public.orders") == "shop_public_orders"
+    assert (names.of("plain-1"), names.of("")) == ("plain-1", "")
+    with pytest.raises(
+        PermanentError, match=r"shop.public.orders and shop.public_orders of Kafka would both be shop_public_orders"
+    ):
+        names.of("shop.public_orders")
+
+
+def test_a_plan_holds_no_secret_of_the_connector_and_its_tasks_have_it_again() -> None:
+    told = {"url": "db:1", "password": "s3cret", "tables": "a,b"}
+    task = {"url": "db:1", "password": "s3cret", "tables": "a", "dsn": "user:s3cret@db:1"}
+    changed = concealed(told, task, ["password", "absent"])
+    assert changed == {"tables": "a", "dsn": "user:${secret:password}@db:1"}
+    assert revealed(told, changed, ["password"]) == task
+
+
+def test_a_frame_is_read_as_it_was_written() -> None:
+    def record(key: bytes | None, value: bytes | None, topic: bytes, time: int, headers: int) -> bytes:
+        parts = [struct.pack(">i", -1) if each is None else struct.pack(">i", len(each)) + each for each in (key, value)]
+        return b"".join([*parts, struct.pack(">H", len(topic)) + topic, struct.pack(">qi", time, headers)])
+
+    frame = record(None, b"v", b"t", 7, 0) + record(b"", None, b"", -1, 2)
+    assert list(records_of(frame)) == [Written(None, b"v", "t", 7, 0), Written(b"", None, "", -1, 2)]
+
+
+def test_options_are_those_of_the_definition_but_for_what_the_runtime_has() -> None:
+    keys = [JavaOption("topic", "STRING"), JavaOption("user.password", "PASSWORD"), JavaOption("size", "INT", "How large.", "5")]
+    made = {option.key: option for option in options_of(JavaConnector("org.example.Weather", "source", "1", keys))}
+    assert list(made) == ["user.password", "size", "jvm.heap"]
+    assert made["user.password"].secret
+    assert (made["size"].kind, made["size"].default, made["size"].doc) == (Kind.INT, "5", "How large.")
+
+
+def test_what_is_taken_for_a_secret_by_its_name_must_be_a_reference() -> None:
+    given = {"db.password": "plain", "api.token": "${env:TOKEN}", "name": "x"}
+    assert [problem.key for problem in foreign.problems(given)] == ["db.password"]
+    assert foreign.secret_keys(given) == ["db.password", "api.token"]
