@@ -37,6 +37,25 @@ _FIND = """
 }
 """
 
+_PLACE = """
+async (find) => {
+  const place = () => {
+    const at = find()?.getClientRects()[0];
+    return at ? [at.x + at.width / 2, at.y + at.height / 2] : [0, 0];
+  };
+  find()?.scrollIntoView({block: "center"});
+  let before;
+  do {
+    before = String(place());
+    await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
+  } while (String(place()) !== before);
+  const it = find();
+  window.met = false;
+  document.addEventListener("click", (event) => { window.met = Boolean(it?.contains(event.target)); }, {capture: true, once: true});
+  return place();
+}
+"""
+
 
 def program() -> str | None:
     """Where it is; None: it is not installed (Debian: apt-get install chromium; `make setup` for the tests does it)."""
@@ -135,15 +154,20 @@ class Page:
             self.until(f"document.body?.innerText.includes({json.dumps(text)})", text)
 
     def click(self, selector: str, text: str | None = None) -> None:
-        """Press the mouse on the first one that is shown, can be used and has this text; wait for it."""
+        """Press the mouse on the first one that is shown, can be used and has this text; wait for it, and until it rests."""
         find = f"({_FIND})({json.dumps(selector)}, {json.dumps(text)})"
-        self.until(f"Boolean({find})", f"{selector} {text}")
-        place = self.run(
-            f"(() => {{ const it = {find}; it.scrollIntoView({{block: 'center'}}); const at = it.getBoundingClientRect();"
-            " return [at.x + at.width / 2, at.y + at.height / 2] })()"
-        )
-        for kind in ("mousePressed", "mouseReleased"):
-            self.call("Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1)
+        until = time.monotonic() + LIMIT
+        while True:
+            self.until(f"Boolean({find})", f"{selector} {text}")
+            x, y = self.run(f"({_PLACE})(() => {find})")
+            for kind in ("mousePressed", "mouseReleased"):
+                self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+            # What came above it meanwhile can have moved it away.
+            if self.run("window.met"):
+                return
+            if time.monotonic() > until:
+                msg = f"{selector} {text} is not met; the page shows:\n{self.text()}"
+                raise PageFailed(msg)
 
     def write(self, selector: str, text: str) -> None:
         """Put this in the place of what a field has, as somebody who types."""

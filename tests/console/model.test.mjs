@@ -181,13 +181,18 @@ test("a topic says how much is in it, who writes it, and what its readers have l
     connector("in", "SOURCE", { topic: "t" }),
     connector("tables", "SOURCE", { "topic.prefix": "db." }),
     connector("out", "SINK", { topics: "t,tt" }),
-    connector("new", "SINK", { topics: "t" }),
+    connector("new", "SINK", { topics: "t", "errors.deadletterqueue.topic.name": "dead" }),
     connector("both", "DIRECT", {}),
   ];
   const lags = [{ queue: "t/b/0", messages: "3" }, { queue: "t/b/1", messages: "4" }, { queue: "tt/b/0", messages: "5" }];
   const known = states(["out", "RUNNING", [{ metrics: { lags: lags.slice(0, 1) } }, { metrics: { lags: lags.slice(1) } }]]);
-  assert.deepEqual(usesOf("t", all, known), { writers: ["in"], readers: [{ connector: "out", lag: 7 }, { connector: "new", lag: null }] });
-  assert.deepEqual(usesOf("db.orders", all, known), { writers: ["tables"], readers: [] });
+  assert.deepEqual(usesOf("t", all, known), {
+    writers: ["in"],
+    readers: [{ connector: "out", lag: 7 }, { connector: "new", lag: null }],
+    letters: [],
+  });
+  assert.deepEqual(usesOf("db.orders", all, known), { writers: ["tables"], readers: [], letters: [] });
+  assert.deepEqual(usesOf("dead", all, known), { writers: [], readers: [], letters: ["new"] });
 });
 
 test("messages are read as a connector reads them, and with options that people give", () => {

@@ -25,7 +25,7 @@ JSON = {"value.converter": "json", "value.converter.schemas.enable": "false"}
 
 @dataclass(frozen=True)
 class Started:
-    """An instance with two workers, lines of a file in the topic `orders`, and a sink that makes dead letters of what is no JSON."""
+    """Two workers, lines of a file in the topic `orders`, and a sink that keeps what is no JSON as dead letters."""
 
     url: str
     api: Api

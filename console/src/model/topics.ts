@@ -23,13 +23,16 @@ export interface Use {
 export interface Uses {
   writers: string[];
   readers: Use[];
+  /** Whose dead letters it holds. */
+  letters: string[];
 }
 
 /** Which connectors write a topic, and which read it. */
 export function usesOf(topic: string, connectors: Iterable<Connector>, states: ReadonlyMap<string, ConnectorState>): Uses {
-  const uses: Uses = { writers: [], readers: [] };
+  const uses: Uses = { writers: [], readers: [], letters: [] };
   for (const each of connectors) {
     const [kind, name] = [kindOf(each), each.name ?? ""];
+    if (each.config?.["errors.deadletterqueue.topic.name"] === topic) uses.letters.push(name);
     if (!topicsOf(kind, each.config ?? {}).some((form) => isOfForm(form, topic))) continue;
     if (kind === "SINK") uses.readers.push({ connector: name, lag: lagIn(topic, states.get(each.uid ?? "")) });
     else uses.writers.push(name);

@@ -12,6 +12,8 @@ interface Shown {
 }
 
 const MOST_PRETTY = 4_194_304;
+const MOST_OF_PAIR = 2000;
+const MOST_OF_CELL = 500;
 
 export function Value({ bytes, table = null, label }: Shown) {
   const text = useMemo(() => textOf(bytes), [bytes]);
@@ -86,7 +88,10 @@ export function Rows({ table }: { table: Table }) {
           {table.rows.map((row, index) => (
             <tr key={index}>
               {row.map((each, column) => (
-                <td key={column}>{each === undefined ? "" : cut(each, 500)}</td>
+                <td key={column}>
+                  {each === undefined ? "" : cut(each, MOST_OF_CELL)}
+                  {(each?.length ?? 0) > MOST_OF_CELL && " …"}
+                </td>
               ))}
             </tr>
           ))}
@@ -119,7 +124,10 @@ export function Pairs({ of, label }: { of: Record<string, string>; label: string
       {pairs.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{cut(value, 2000)}</dd>
+          <dd>
+            {cut(value, MOST_OF_PAIR)}
+            {value.length > MOST_OF_PAIR && " …"}
+          </dd>
         </div>
       ))}
     </dl>

@@ -74,10 +74,11 @@ function Waiting({ path }: { path: string }) {
     path,
   );
   const count = live.value;
-  if (!count) return <></>;
+  // Its place is kept, so that nothing moves when it is known.
+  if (!count) return live.trouble ? <></> : <p aria-busy="true">{t("app.loading")}</p>;
   const waiting = Number(count.unreplayed ?? 0);
   return (
-    <p class={waiting ? "waiting" : "quiet"} role="status">
+    <p class={waiting ? "waiting" : ""} role="status">
       {t(count.complete ? "letters.waiting" : "letters.waitingAtLeast", { count: number(waiting), topic: count.topic ?? "" })}{" "}
       {count.oldestTime && (
         <>
@@ -180,7 +181,7 @@ function Listed({ name, letters, chosen, choose }: Lines) {
   const all = ids.every((each) => chosen.has(each));
   const set = (some: string[], on: boolean) => choose(new Set(on ? [...chosen, ...some] : [...chosen].filter((each) => !some.includes(each))));
   return (
-    <table class="cards">
+    <table class="cards letters">
       <thead>
         <tr>
           <th scope="col">

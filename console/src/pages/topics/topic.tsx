@@ -9,7 +9,7 @@ import { Old, Trouble } from "../../parts/shown.tsx";
 import { number, t } from "../../words/words.ts";
 import { useConnectors } from "../pipelines.tsx";
 import { Messages } from "./messages.tsx";
-import { Connectors, Readers, useStates } from "./topics.tsx";
+import { Readers, useStates, Writers } from "./topics.tsx";
 
 const EVERY_MS = 5000;
 
@@ -40,9 +40,9 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
             <span>
               {t("column.messages")}: <b>{number(messagesOf(live.value))}</b>
             </span>
-            {uses.writers.length > 0 && (
+            {uses.writers.length + uses.letters.length > 0 && (
               <span>
-                {t("column.writers")}: <Connectors names={uses.writers} />
+                {t("column.writers")}: <Writers uses={uses} />
               </span>
             )}
             {uses.readers.length > 0 && (

@@ -107,7 +107,7 @@ function Listed({ found }: { found: { topic: Topic; uses: Uses }[] }) {
               {topic.trouble ? "–" : number(messagesOf(topic))}
             </td>
             <td data-label={t("column.writers")}>
-              <Connectors names={uses.writers} />
+              <Writers uses={uses} />
             </td>
             <td data-label={t("column.readers")}>
               <Readers uses={uses} />
@@ -119,12 +119,18 @@ function Listed({ found }: { found: { topic: Topic; uses: Uses }[] }) {
   );
 }
 
-export function Connectors({ names }: { names: string[] }) {
+/** Also whose dead letters it holds. */
+export function Writers({ uses }: { uses: Uses }) {
   return (
     <div>
-      {names.map((each) => (
+      {uses.writers.map((each) => (
         <div key={each}>
           <a href={href(["connectors", each])}>{each}</a>
+        </div>
+      ))}
+      {uses.letters.map((each) => (
+        <div key={each}>
+          <a href={href(["connectors", each, "letters"])}>{t("topics.letters", { name: each })}</a>
         </div>
       ))}
     </div>
