@@ -1,13 +1,11 @@
 """The task: finds its files, and reads them in turn."""
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
 
-from connectors.file_source.checks.doubts import unended_fix
 from connectors.file_source.content import is_glob, is_gzip, trouble
 from connectors.file_source.identity import Places
 from connectors.file_source.present import is_excluded
@@ -15,16 +13,15 @@ from connectors.file_source.reader import Reader
 from connectors.file_source.records import Format
 from connectors.file_source.rotation.copies import Copies
 from connectors.file_source.rotation.dealing import BY_HEAD, Dealing, Key
-from connectors.file_source.rotation.forgetting import Forgetting
+from connectors.file_source.rotation.forgetting import Forgetting, in_folders
 from connectors.file_source.rotation.formers import Former, Formers
 from connectors.file_source.rotation.hands import Hands
-from connectors.file_source.rotation.told import copied, lost, replaced
+from connectors.file_source.rotation.told import copied, lost, replaced, unended
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.record import Position, SourceBatch
 from rocketconnect_sdk.source import SourceTask
-from rocketconnect_sdk.wording.counts import counted
 
 _OPEN_FILES = 100
 _POLL_SECONDS = 0.1
@@ -185,7 +182,7 @@ class FileSourceTask(SourceTask):
         if not self._told:
             return next((said for said, since in self._lost.values() if self._clock() - since < _LOST_SECONDS), "")
         first, *others = (reader for key, reader in self._readers.items() if key in self._told)
-        return _unended(first, len(others))
+        return unended(first.path, first.remaining, len(others))
 
     def close(self) -> None:
         """See SourceTask."""
@@ -236,7 +233,7 @@ class FileSourceTask(SourceTask):
         elif not last and quiet >= _UNENDED_SECONDS and reader.remaining and key not in self._told:
             self._told.add(key)
             # It is shown with the state for as long as it is so.
-            self._context.log.info("%s", _unended(reader))
+            self._context.log.info("%s", unended(reader.path, reader.remaining))
         is_over = (not self._follow or over or reader.foreign) and not reader.waits
         if not batches and is_over and not self._context.stopping.is_set():
             self._close(key)
@@ -324,19 +321,13 @@ class FileSourceTask(SourceTask):
         directories = {path.parent for path in found.values()} | {Path(self._filename).parent}
         if not missing or not self._follow:
             return
-        for directory in directories:
-            try:
-                with os.scandir(directory) as entries:
-                    paths = [Path(entry.path) for entry in entries if entry.inode() in missing and entry.is_file()]
-            except OSError:
-                # The directory of a pattern may not exist, or be a pattern itself; then nothing was rotated in it.
-                continue
-            for key, path in self._dealing.found(paths).items():
-                if key[1] in missing and key not in self._readers:
-                    self._make_room()
-                    # An inode alone says little: it may have been given to another file.
-                    self._open(path, known_only=True)
-                    self._gone.add(key)
+        paths = [path for inode, path in in_folders(directories).items() if inode in missing]
+        for key, path in self._dealing.found(paths).items():
+            if key[1] in missing and key not in self._readers:
+                self._make_room()
+                # An inode alone says little: it may have been given to another file.
+                self._open(path, known_only=True)
+                self._gone.add(key)
 
     def _open(self, path: Path, *, known_only: bool = False, original: Former | None = None) -> None:
         if len(self._readers) >= _OPEN_FILES:
@@ -391,12 +382,6 @@ class FileSourceTask(SourceTask):
     def _may_end(self, key: Key) -> bool:
         """Whether a line without its end, or a record that may go on, becomes one after a while."""
         return self._last_line > 0 or self._rest_seconds > 0 or key in self._gone
-
-
-def _unended(reader: Reader, others: int = 0) -> str:
-    more = f" (and of {counted(others, 'other file')})" if others else ""
-    waiting = counted(reader.remaining, "byte", "is", "are")
-    return f"the last line of {reader.path}{more} has no newline: {waiting} not sent before one follows. {unended_fix(reader.path)}"
 
 
 def _size(path: Path) -> int | None:

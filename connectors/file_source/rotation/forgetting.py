@@ -51,7 +51,7 @@ class Forgetting:
         away = [former for former in away if not _is_among(found, former)]
         if away:
             # Under a name that is not looked for they may come back.
-            beside = _in_folders({folder, *(Path(former.path).parent for former in away if former.path)})
+            beside = in_folders({folder, *(Path(former.path).parent for former in away if former.path)})
             away = [former for former in away if not _is_among(beside, former)]
         self._gone.missing(former.partition for former in away)
 
@@ -81,10 +81,10 @@ def _is_among(found: Mapping[int, Path], former: Former) -> bool:
     return False
 
 
-def _in_folders(folders: Iterable[Path]) -> Mapping[int, Path]:
+def in_folders(folders: Iterable[Path]) -> Mapping[int, Path]:
+    """The files of folders by their inodes; of what is no folder, such as one that is gone, and a pattern, none."""
     found: dict[int, Path] = {}
     for folder in folders:
-        # It may be gone, too, or be a pattern.
         with suppress(OSError), os.scandir(folder) as entries:
-            found.update((entry.inode(), Path(entry.path)) for entry in entries)
+            found.update((entry.inode(), Path(entry.path)) for entry in entries if entry.is_file())
     return found

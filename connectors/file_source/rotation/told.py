@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
+from connectors.file_source.checks.doubts import unended_fix
 from connectors.file_source.identity import FileCoordinate
 from connectors.file_source.rotation.formers import Former
 from rocketconnect_sdk.wording.counts import counted
@@ -27,6 +28,13 @@ def lost(path: Path, former: Former) -> str:
         f"`tail -c +{former.offset[0] + 1} COPY >> {quote(str(path))}` sends them. Where files are rotated, rename them (logrotate "
         "without copytruncate): then nothing is missed"
     )
+
+
+def unended(path: Path, waiting: int, others: int = 0) -> str:
+    """Of a last line without a newline: so many bytes of it wait, and those of so many other files."""
+    more = f" (and of {counted(others, 'other file')})" if others else ""
+    left = counted(waiting, "byte", "is", "are")
+    return f"the last line of {path}{more} has no newline: {left} not sent before one follows. {unended_fix(path)}"
 
 
 def replaced(path: Path, alike: Mapping[int, FileCoordinate]) -> str:
