@@ -25,7 +25,11 @@ def source_of(text: str) -> tuple[str, str]:
 
 
 def behind(root: Path, page: Path) -> list[str]:
-    """The commits that changed the original of this page since, newest first; one line each, as `git log --oneline` has them."""
+    """The commits that changed the original of this page since, newest first; one line each, as `git log --oneline` has them.
+
+    Without the history (an archive, a shallow clone) one line says that it is not known.
+    """
     original, commit = source_of(page.read_text(encoding="utf-8"))
     asked = ["git", "log", "--oneline", f"{commit}..HEAD", "--", original]
-    return subprocess.run(asked, cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
+    found = subprocess.run(asked, cwd=root, check=False, capture_output=True, text=True)
+    return found.stdout.splitlines() if not found.returncode else [f"what changed since {commit} is not known here"]

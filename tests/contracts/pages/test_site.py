@@ -69,6 +69,8 @@ def test_a_translation_is_behind_by_the_commits_that_changed_its_original(tmp_pa
             page.write_text(f"yi\n\n<!-- of a.md at {git('rev-parse', 'HEAD')} -->\n")
             assert behind(tmp_path, page) == []
     assert [line.split()[1] for line in behind(tmp_path, page)] == ["two"]
+    page.write_text("yi\n\n<!-- of a.md at 0123456789ab -->\n")
+    assert behind(tmp_path, page) == ["what changed since 0123456789ab is not known here"]
 
 
 def test_a_translation_without_its_original_is_told() -> None:
