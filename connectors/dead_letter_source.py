@@ -101,6 +101,8 @@ class DeadLetterTask(SourceTask):
         self._own_topics = bool(config["replay.own.topics"])
         self._connector: str = config["replay.connector"]
         self._topic = topic
+        # Its notes stand behind the letters, in a topic of RocketMQ's own, too.
+        self.own_topics = (topic,)
         self._to: str = config["replay.to"]
         self._newest = Newest() if config["replay.if.newer"] else None
         self._queues: list[_Queue] = []

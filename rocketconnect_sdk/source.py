@@ -226,6 +226,8 @@ class SourceTask(ABC):
 
     remaining_unit: str = ""
     """What remaining() counts, as people are told: bytes, rows, letters; empty: nothing is told. It may change in a run."""
+    own_topics: Sequence[str] = ()
+    """Topics beside `topic` that it writes to of its own, whatever topic.allowed says: no record may name them."""
 
     @abstractmethod
     def start(self, positions: Mapping[str, Position]) -> None:

@@ -28,24 +28,26 @@ class Routes:
     Args:
         topic: That of the configuration, which is allowed whatever it is.
         allowed: What topic.allowed says.
+        own: Others that the source writes to of its own, whatever they are.
 
     Attributes:
         topic: The same.
     """
 
-    def __init__(self, topic: str, allowed: Sequence[str] = ()) -> None:
+    def __init__(self, topic: str, allowed: Sequence[str] = (), own: Sequence[str] = ()) -> None:
         self.topic = topic
+        self._own = ("", topic, *own)
         self._allowed = [compiled(pattern) for pattern in allowed]
         self._known = lru_cache(_KEPT)(self._looked_at)
 
     @classmethod
-    def of(cls, config: Config) -> "Routes":
+    def of(cls, config: Config, own: Sequence[str] = ()) -> "Routes":
         """As the configuration of a source says."""
-        return cls(config["topic"], config[ALLOWED.key])
+        return cls(config["topic"], config[ALLOWED.key], own)
 
     def problem(self, topic: str) -> str:
         """Why a record may not go to a topic; empty: it may. An empty topic stands for that of the configuration."""
-        return "" if topic in ("", self.topic) else self._known(topic)
+        return "" if topic in self._own else self._known(topic)
 
     def _looked_at(self, topic: str) -> str:
         if is_reserved(topic):

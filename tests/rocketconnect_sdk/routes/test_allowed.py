@@ -32,6 +32,7 @@ def test_no_record_names_a_topic_of_rocketmq_or_of_ours_whatever_is_allowed(topi
 def test_the_topic_of_the_configuration_is_allowed_whatever_it_is() -> None:
     routes = Routes("%DLQ%group", ["plant-.*"])
     assert [routes.problem(topic) for topic in ("", "%DLQ%group")] == ["", ""]
+    assert Routes("orders", ["plant-.*"], own=["%DLQ%other"]).problem("%DLQ%other") == ""
 
 
 def test_a_pattern_has_to_match_the_whole_name() -> None:

@@ -83,7 +83,7 @@ class SourceRun:
         self._tails, self._map = tails, dict(queues.known)
         config = runtime.config
         self._buffer_bytes: int = config["buffer.bytes"]
-        self._limit, self._routes = runtime.limit(), Routes.of(config)
+        self._limit, self._routes = runtime.limit(), Routes.of(config, task.own_topics)
         self._reading = Reading(runtime, task, context, found, self._meter, self._limit)
         self._progress = progress_of(opened, runtime.spec.connector_uid, found)
         self._sender = Sender(
