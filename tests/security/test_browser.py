@@ -25,7 +25,6 @@ from services.gateway.settings import GatewaySettings
 from tests.services.gateway.conftest import executor_service, serving, system
 
 __all__ = ["executor_service", "serving", "system"]
-# Debian's Chromium is large, so nothing installs it by itself.
 pytestmark = pytest.mark.slow
 Serving = Callable[[GatewaySettings], AbstractAsyncContextManager[httpx.AsyncClient]]
 CONFIG = {"connector.class": "file_source", "filename": "/in", "connect.topicname": "t"}
