@@ -62,41 +62,43 @@ class JavaSinkTask(BufferedSinkTask):
     def put(self, batch: SinkBatch) -> None:
         """Gives records to Java. See BufferedSinkTask."""
         java = self._entered()
+        nothing = java.jpype.JClass("java.util.Collections").emptyList()
+        self._refuse_late()
         if not len(batch):
-            return self._call(java, java.jpype.JClass("java.util.Collections").emptyList())
+            self._call(java, nothing)
+            return self._refuse_late()
         partition = self._partition(java, batch.queue)
         if partition in self._paused:
             # Whoever has paused a queue is given time, and says when it goes on.
-            self._call(java, java.jpype.JClass("java.util.Collections").emptyList())
+            self._call(java, nothing)
+            self._refuse_late()
             if partition in self._paused:
                 msg = f"{self._sink.connector.name} takes no records of {batch.queue} now"
                 raise RetriableError(msg, wait=1)
-        refused: dict[int, str] = {}
-        self._refused.clear()
-        records, bad = self._records(java, batch, partition)
-        refused.update(bad)
-        self._call(java, records)
+        records, refused = self._records(java, batch, partition)
+        try:
+            self._call(java, records)
+        finally:
+            # Also where the batch was not taken: it is given again, and what is bad in it is reported again.
+            for index, offset in enumerate(batch.offsets if self._refused else ()):
+                if (why := self._refused.pop((*partition, offset), None)) is not None:
+                    refused[index] = why
         self._given[batch.queue] = batch.offsets[-1] + 1
-        places = {offset: index for index, offset in enumerate(batch.offsets)}
-        for (topic, number, offset), why in self._refused.items():
-            if (topic, number) != partition or offset not in places:
-                msg = f"{self._sink.connector.name} refuses a record that it has taken before, at {topic}/{number}/{offset}: {why}"
-                raise PermanentError(msg)
-            refused[places[offset]] = why
-        self._refused.clear()
+        self._refuse_late()
         if refused:
             raise RecordRefused(refused, None)
         return None
 
+    def _refuse_late(self) -> None:
+        """A record that was taken can't become a dead letter any more: nothing moves beyond it."""
+        for (topic, number, offset), why in list(self._refused.items()):
+            msg = f"{self._sink.connector.name} refuses a record that it has taken before, at {topic}/{number}/{offset}: {why}"
+            raise PermanentError(msg)
+
     def durable(self, flush: bool) -> Mapping[str, int]:
         """What preCommit says. See BufferedSinkTask."""
         java = self._entered()
-        if self._refused:
-            (place, why), *_ = self._refused.items()
-            msg = (
-                f"{self._sink.connector.name} refuses a record that it has taken before, at {place[0]}/{place[1]}/{place[2]}: {why}"
-            )
-            raise PermanentError(msg)
+        self._refuse_late()
         if not any(self._given.values()) or not (flush or self._wants_commit or time.monotonic() >= self._commit_at):
             return {}
         self._wants_commit = False

@@ -138,8 +138,7 @@ class JavaSourceTask(SourceTask):
             raise RuntimeError(msg)
         return self._java
 
-    @staticmethod
-    def _read(java: Java, task: Any, closing: threading.Event, polled: "queue.Queue[Any]") -> None:
+    def _read(self, java: Java, task: Any, closing: threading.Event, polled: "queue.Queue[Any]") -> None:
         """Polls until the task is closed, in a thread of its own, since it may wait long."""
         java.enter()
         while not closing.is_set():
@@ -149,6 +148,7 @@ class JavaSourceTask(SourceTask):
                 found = raised(error)
                 if isinstance(found, RetriableError):
                     # As Kafka Connect does: the task polls again.
+                    self._context.log.warning("polls again: %s", found)
                     closing.wait(1)
                     continue
             if found is None or (not isinstance(found, ConnectorError) and found.isEmpty()):

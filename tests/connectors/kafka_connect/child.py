@@ -88,9 +88,14 @@ def sink(order: dict[str, Any]) -> Any:
             said.append({str(index): why for index, why in refusal.refused.items()})
         except ConnectorError as error:
             said.append(f"{type(error).__name__}: {error}")
-    before, after = dict(task.durable(False)), dict(task.durable(True))
+    durable: list[object] = []
+    for flush in (False, True):
+        try:
+            durable.append(dict(task.durable(flush)))
+        except ConnectorError as error:
+            durable.append(f"{type(error).__name__}: {error}")
     task.close()
-    return [said, before, after]
+    return [said, *durable]
 
 
 def main() -> None:

@@ -1,11 +1,14 @@
 """Plugins of Kafka Connect for tests: real jars, of other tests where they have them, installed as people install them."""
 
 import shutil
+import subprocess
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from bench.peers.debezium_jars import DEBEZIUM, DEBEZIUM_VERSION
 from rocketconnect_cli.kafka_plugins.installing import install
+from rocketconnect_kit.java.find import find_javac
 from rocketconnect_kit.java.jars import jars_of
 
 SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
@@ -40,3 +43,16 @@ def debezium_plugin(folder: Path) -> Path:
 def _copied(folder: Path, patterns: Sequence[str]) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     return [Path(shutil.copy(jar, folder)) for pattern in patterns for jar in sorted(jars_of(DEBEZIUM).glob(pattern))]
+
+
+def strict_plugin(folder: Path) -> Path:
+    """A sink and a source of our own in Java, compiled and installed into a folder, which is returned."""
+    source, classes = Path(__file__).parent / "java" / "Strict.java", folder.parent / "classes"
+    words = [str(find_javac()), "-nowarn", "-cp", f"{jars_of(DEBEZIUM)}/*", "-d", str(classes), str(source)]
+    subprocess.run(words, check=True, capture_output=True)
+    jar = folder.parent / "strict-1.0.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        for file in classes.rglob("*.class"):
+            archive.write(file, file.relative_to(classes))
+    install(str(jar), folder)
+    return folder

@@ -1,36 +1,16 @@
 """Kafka's own connectors for files, in Java: what they are told, what they give, and what they take."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.connectors.kafka_connect.installed import SINK, SOURCE, file_plugin
+from tests.connectors.kafka_connect.installed import SINK, SOURCE
 
 pytestmark = pytest.mark.slow
 STRINGS = "org.apache.kafka.connect.storage.StringConverter"
 TRANSFORMS = "org.apache.kafka.connect.transforms."
-
-
-@pytest.fixture(scope="module")
-def plugins(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return file_plugin(tmp_path_factory.mktemp("kafka") / "plugins")
-
-
-@pytest.fixture
-def do(plugins: Path) -> Any:
-    def asked(**order: object) -> Any:
-        command = [sys.executable, "-m", "tests.connectors.kafka_connect.child", json.dumps(order)]
-        environment = {**os.environ, "ROCKETCONNECT_KAFKA_PLUGINS": str(plugins)}
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
-
-    return asked
 
 
 @pytest.fixture
