@@ -26,7 +26,8 @@ _HEAD = """\
 def pages() -> list[Path]:
     """What people read, in English, and is not made from the code."""
     made = {"reference.md", "monitoring.md", "systems.md"}
-    documents = (path for path in (ROOT / "docs").glob("*.md") if path.name not in made)
+    notes = {"backlog.md"}  # of developers, in headwords
+    documents = (path for path in (ROOT / "docs").glob("*.md") if path.name not in made | notes)
     return sorted(
         [*documents, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "examples").rglob("README.md")]
     )
