@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import { ask, type Schemas } from "../../api/client.ts";
+import { ask, Refused, type Schemas } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
 import { filterOf, type Letter, marksOf, STAGES, stageOf } from "../../model/letters.ts";
 import { go, href } from "../../model/route.ts";
@@ -39,6 +39,8 @@ export function List({ name, path, query }: Given) {
   const live = usePolled((signal) => load(path, filterOf(query, Date.now()), token, signal), EVERY_MS, `${path} ${query} ${token}`);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const found = live.value?.letters ?? [];
+  const error = live.trouble?.error;
+  if (error instanceof Refused && error.problem.reason === "NO_DEAD_LETTER_TOPIC") return <p>{error.problem.detail}</p>;
   return (
     <>
       <Waiting path={path} />
