@@ -88,7 +88,8 @@ export function App() {
 function Page({ route }: { route: Route }) {
   const [first, name, tab, ...rest] = route.path;
   if (first === undefined) return <Pipelines query={route.query} />;
-  if (first === "connectors" && name) return <ConnectorPage key={name} name={name} tab={tab ?? "tasks"} rest={rest} query={route.query} />;
+  if (first === "connectors" && name)
+    return <ConnectorPage key={name} name={name} tab={tab ?? "tasks"} rest={rest} query={route.query} />;
   if (first === "topics") return name ? <TopicPage key={name} name={name} query={route.query} /> : <Topics query={route.query} />;
   if (first === "cluster") return <Cluster tab={name ?? "workers"} />;
   return <p>{t("app.noPage")}</p>;

@@ -37,7 +37,11 @@ export function Discarding({ path, which, close }: { path: string; which: Chosen
       <p>{t("discard.consequence")}</p>
       {trouble && <Failure error={trouble} />}
       {!plan && !trouble && <p aria-busy="true">{t("app.loading")}</p>}
-      {plan && <p role="status">{count ? t("discard.count", { count: number(count), topic: plan.topic ?? "" }) : t("discard.nothing")}</p>}
+      {plan && (
+        <p role="status">
+          {count ? t("discard.count", { count: number(count), topic: plan.topic ?? "" }) : t("discard.nothing")}
+        </p>
+      )}
     </Asking>
   );
 }
