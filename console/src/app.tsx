@@ -91,7 +91,8 @@ export function App() {
 function Page({ route }: { route: Route }) {
   const [first, name, tab, ...rest] = route.path;
   if (first === undefined) return <Pipelines query={route.query} />;
-  if (first === "connectors" && name) return <ConnectorPage key={name} name={name} tab={tab ?? "tasks"} rest={rest} query={route.query} />;
+  if (first === "connectors" && name)
+    return <ConnectorPage key={name} name={name} tab={tab ?? "tasks"} rest={rest} query={route.query} />;
   if (first === "create") return name ? <Create key={name} plugin={name} /> : <Choose query={route.query} />;
   if (first === "change" && name) return <Change key={name} name={name} />;
   if (first === "topics") return name ? <TopicPage key={name} name={name} query={route.query} /> : <Topics query={route.query} />;

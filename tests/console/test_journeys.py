@@ -166,6 +166,7 @@ PAGES = {
     "#/cluster/secrets": "${keystore:orders-password}",
     "#/connectors/orders-out": "worker-",
     "#/connectors/orders-out/letters": "orders-dead",
+    "#/connectors/orders-in/letters": "errors.deadletterqueue.topic.name",
     "#/connectors/orders-out/configuration": "errors.tolerance",
     "#/connectors/orders-out/positions": "orders/",
     "#/connectors/orders-out/history": "127.0.0.1",

@@ -51,7 +51,8 @@ export function correctedOf(whole: WholeLetter): Corrected {
 export function rowsText(whole: WholeLetter): string | null {
   const packed = whole.packed;
   const rows = packed?.rows ?? [];
-  if (!packed || packed.problem || !rows.length || rows.length < (packed.count ?? 0) || rows.some((each) => each.problem)) return null;
+  if (!packed || packed.problem || !rows.length || rows.length < (packed.count ?? 0) || rows.some((each) => each.problem))
+    return null;
   const values = rows.map((each) => each.value ?? "null");
   return rows.length === 1 ? (values[0] ?? "null") : `[${values.join(",")}]`;
 }

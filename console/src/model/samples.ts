@@ -46,13 +46,20 @@ export interface Line {
 }
 
 /** A line in a picture of so many units, over all the time up to now; null: nothing is known. */
-export function lineOf(all: readonly Sample[], of: "rate" | "lag" | "errors", width: number, height: number, now: number): Line | null {
+export function lineOf(
+  all: readonly Sample[],
+  of: "rate" | "lag" | "errors",
+  width: number,
+  height: number,
+  now: number,
+): Line | null {
   const known = all.flatMap((each) => each[of] ?? []);
   if (!known.length) return null;
   const [least, most] = [Math.min(...known), Math.max(...known)];
   const begin = all[0]?.time ?? now;
   const span = Math.max(1, now - begin);
-  const place = (time: number, value: number) => `${round((width * (time - begin)) / span)},${round(height - (height * value) / (most || 1))}`;
+  const place = (time: number, value: number) =>
+    `${round((width * (time - begin)) / span)},${round(height - (height * value) / (most || 1))}`;
   const points: string[][] = [[]];
   for (const each of all) {
     const value = each[of];

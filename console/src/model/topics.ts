@@ -41,7 +41,9 @@ export function usesOf(topic: string, connectors: Iterable<Connector>, states: R
 }
 
 function lagIn(topic: string, state: ConnectorState | undefined): number | null {
-  const lags = (state?.tasks ?? []).flatMap((each) => each.metrics?.lags ?? []).filter((each) => each.queue?.startsWith(`${topic}/`));
+  const lags = (state?.tasks ?? [])
+    .flatMap((each) => each.metrics?.lags ?? [])
+    .filter((each) => each.queue?.startsWith(`${topic}/`));
   return lags.length ? lags.reduce((sum, each) => sum + Number(each.messages ?? 0), 0) : null;
 }
 
@@ -54,10 +56,15 @@ export function readingOf(config: Record<string, string>): Record<string, string
 
 /** Lines of key=value; a string: the first line that is none. */
 export function optionsOf(text: string): Record<string, string> | string {
-  const lines = text.split("\n").map((each) => each.trim()).filter((each) => each && !each.startsWith("#"));
+  const lines = text
+    .split("\n")
+    .map((each) => each.trim())
+    .filter((each) => each && !each.startsWith("#"));
   const wrong = lines.find((each) => each.indexOf("=") < 1);
   if (wrong !== undefined) return wrong;
-  return Object.fromEntries(lines.map((each) => [each.slice(0, each.indexOf("=")).trim(), each.slice(each.indexOf("=") + 1).trim()]));
+  return Object.fromEntries(
+    lines.map((each) => [each.slice(0, each.indexOf("=")).trim(), each.slice(each.indexOf("=") + 1).trim()]),
+  );
 }
 
 export const STARTS = ["last", "first", "offset", "since"] as const;

@@ -63,7 +63,8 @@ export function members(text: string): [string, string][] | null {
   let key: string | undefined;
   let value: string[] = [];
   const close = () => {
-    if (key !== undefined) found.push([key, value.length === 1 && value[0]?.startsWith('"') ? String(JSON.parse(value[0])) : value.join("")]);
+    if (key !== undefined)
+      found.push([key, value.length === 1 && value[0]?.startsWith('"') ? String(JSON.parse(value[0])) : value.join("")]);
     key = undefined;
     value = [];
   };

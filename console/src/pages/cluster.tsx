@@ -36,7 +36,11 @@ export function Cluster({ tab }: { tab: string }) {
       <h1>{t("cluster.title")}</h1>
       <nav class="tabs" aria-label={t("cluster.tabs")}>
         {TABS.map((each) => (
-          <a key={each} href={href(["cluster", ...(each === TABS[0] ? [] : [each])])} aria-current={each === shown ? "page" : undefined}>
+          <a
+            key={each}
+            href={href(["cluster", ...(each === TABS[0] ? [] : [each])])}
+            aria-current={each === shown ? "page" : undefined}
+          >
             {t(`cluster.tab.${each}`)}
           </a>
         ))}

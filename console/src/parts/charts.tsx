@@ -31,7 +31,8 @@ function Chart({ of, samples }: { of: "rate" | "lag" | "errors"; samples: Sample
   return (
     <figure class={`chart ${of}`}>
       <figcaption>
-        {title} <b>{line.now === null ? "–" : number(line.now)}</b> <span class="quiet">{t("chart.most", { most: number(line.most) })}</span>
+        {title} <b>{line.now === null ? "–" : number(line.now)}</b>{" "}
+        <span class="quiet">{t("chart.most", { most: number(line.most) })}</span>
       </figcaption>
       <svg viewBox={`0 -2 ${WIDTH} ${HEIGHT + 4}`} preserveAspectRatio="none" role="img" aria-label={text}>
         {line.points.map((each) => (

@@ -43,7 +43,11 @@ export function Value({ bytes, table = null, label }: Shown) {
         <span class="quiet">{bytesText(bytes.length)}</span>
         <Save bytes={bytes} />
       </div>
-      {view === "table" && table ? <Rows table={table} /> : <Long key={view} view={view} bytes={bytes} text={(view === "json" ? json : text) ?? ""} />}
+      {view === "table" && table ? (
+        <Rows table={table} />
+      ) : (
+        <Long key={view} view={view} bytes={bytes} text={(view === "json" ? json : text) ?? ""} />
+      )}
     </section>
   );
 }

@@ -76,7 +76,12 @@ function Setting({ processes, done }: { processes: Process[]; done: () => void }
     >
       <label>
         {t("levels.logger")}
-        <input required autoComplete="off" value={given.logger} onInput={(event) => change({ logger: event.currentTarget.value })} />
+        <input
+          required
+          autoComplete="off"
+          value={given.logger}
+          onInput={(event) => change({ logger: event.currentTarget.value })}
+        />
       </label>
       <label>
         {t("column.level")}
@@ -113,7 +118,13 @@ function Setting({ processes, done }: { processes: Process[]; done: () => void }
           ))}
         </select>
       </label>
-      <button type="submit" class="outline" disabled={busy || session.readOnly !== undefined} title={session.readOnly} aria-busy={busy}>
+      <button
+        type="submit"
+        class="outline"
+        disabled={busy || session.readOnly !== undefined}
+        title={session.readOnly}
+        aria-busy={busy}
+      >
         {t("levels.set")}
       </button>
       {session.readOnly !== undefined && <p class="quiet">{t("connector.readOnly", { why: session.readOnly })}</p>}
@@ -144,7 +155,8 @@ function Listed({ processes }: { processes: Process[] }) {
                   <div key={`${level.logger} ${level.connector}`}>
                     <code>{level.logger}</code> {level.level?.replace("LOG_LEVEL_", "")}{" "}
                     <span class="quiet">
-                      {level.connector && t("levels.only", { connector: level.connector })} {level.until && t("levels.until", { time: moment(level.until) })}
+                      {level.connector && t("levels.only", { connector: level.connector })}{" "}
+                      {level.until && t("levels.until", { time: moment(level.until) })}
                     </span>
                   </div>
                 ))}

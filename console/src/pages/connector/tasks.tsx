@@ -81,7 +81,11 @@ function Line({ name, task }: { name: string; task: TaskState }) {
         {count(metrics?.errors)}
       </td>
       <td class="number" data-label={t("column.deadLetters")}>
-        {Number(metrics?.deadLetters ?? 0) ? <a href={href(["connectors", name, "letters"])}>{count(metrics?.deadLetters)}</a> : count(undefined)}
+        {Number(metrics?.deadLetters ?? 0) ? (
+          <a href={href(["connectors", name, "letters"])}>{count(metrics?.deadLetters)}</a>
+        ) : (
+          count(undefined)
+        )}
       </td>
     </tr>
   );

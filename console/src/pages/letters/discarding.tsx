@@ -36,7 +36,11 @@ export function Discarding({ path, which, close }: { path: string; which: Chosen
       <p>{t("discard.consequence")}</p>
       {trouble && <Refusal trouble={trouble} />}
       {!plan && !trouble && <p aria-busy="true">{t("app.loading")}</p>}
-      {plan && <p role="status">{count ? t("discard.count", { count: number(count), topic: plan.topic ?? "" }) : t("discard.nothing")}</p>}
+      {plan && (
+        <p role="status">
+          {count ? t("discard.count", { count: number(count), topic: plan.topic ?? "" }) : t("discard.nothing")}
+        </p>
+      )}
     </Asking>
   );
 }

@@ -19,7 +19,9 @@ interface Given {
 export function Edition({ path, whole, body, close }: Given) {
   // What is corrected is what was seen when it began.
   const [{ what, rows, before }] = useState({ what: correctedOf(whole), rows: rowsText(whole), before: body });
-  const [{ form, text }] = useState(() => (rows === null ? editable(before) : { form: "text" as const, text: pretty(rows) ?? rows }));
+  const [{ form, text }] = useState(() =>
+    rows === null ? editable(before) : { form: "text" as const, text: pretty(rows) ?? rows },
+  );
   const [written, setWritten] = useState(text);
   const [file, setFile] = useState<Uint8Array>();
   const [unchecked, setUnchecked] = useState(false);

@@ -61,9 +61,12 @@ function Told({ name, replay, known: { replay: found, sender, taken } }: { name:
     <>
       <div role="status">
         <p>
-          {t(found.done ? "following.sent" : "following.sending", { count: number(sent ?? 0) })} {leftOut ? t("following.leftOut", { count: number(leftOut) }) : ""}
+          {t(found.done ? "following.sent" : "following.sending", { count: number(sent ?? 0) })}{" "}
+          {leftOut ? t("following.leftOut", { count: number(leftOut) }) : ""}
         </p>
-        {found.done && sent ? <p>{t(`following.${outcome(taken, returned ?? 0)}`, { name, count: number(returned ?? 0) })}</p> : null}
+        {found.done && sent ? (
+          <p>{t(`following.${outcome(taken, returned ?? 0)}`, { name, count: number(returned ?? 0) })}</p>
+        ) : null}
       </div>
       {!found.done && (
         <p>

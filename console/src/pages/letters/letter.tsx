@@ -103,7 +103,9 @@ function Whole({ name, path, id, whole, again }: Shown) {
           }}
         />
       )}
-      {asked === "replay" && <Replaying name={name} path={path} which={{ ids: [id], filter: {} }} close={() => (setAsked(undefined), again())} />}
+      {asked === "replay" && (
+        <Replaying name={name} path={path} which={{ ids: [id], filter: {} }} close={() => (setAsked(undefined), again())} />
+      )}
       <h3>{t(correctedOf(whole) === "record" ? "letter.unread" : "letter.value")}</h3>
       {letter.cut && <p class="quiet">{t("letter.cut")}</p>}
       {whole.packed?.problem && <p class="alert">{whole.packed.problem}</p>}

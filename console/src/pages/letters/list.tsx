@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 
-import { ask, type Schemas } from "../../api/client.ts";
+import { ask, Refused, type Schemas } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
 import { filterOf, type Letter, marksOf, STAGES, stageOf } from "../../model/letters.ts";
 import { go, href } from "../../model/route.ts";
@@ -36,9 +36,15 @@ async function load(path: string, filter: Record<string, string>, token: string,
 export function List({ name, path, query }: Given) {
   const [tokens, setTokens] = useState([""]);
   const token = tokens.at(-1) ?? "";
-  const live = usePolled((signal) => load(path, filterOf(query, Date.now()), token, signal), EVERY_MS, `${path} ${query} ${token}`);
+  const live = usePolled(
+    (signal) => load(path, filterOf(query, Date.now()), token, signal),
+    EVERY_MS,
+    `${path} ${query} ${token}`,
+  );
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const found = live.value?.letters ?? [];
+  const error = live.trouble?.error;
+  if (error instanceof Refused && error.problem.reason === "NO_DEAD_LETTER_TOPIC") return <p>{error.problem.detail}</p>;
   return (
     <>
       <Waiting path={path} />
@@ -47,8 +53,19 @@ export function List({ name, path, query }: Given) {
       {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
-          <Orders name={name} path={path} query={query} chosen={chosen} any={found.length > 0} done={() => (setChosen(new Set()), live.again())} />
-          {found.length ? <Listed name={name} letters={found} chosen={chosen} choose={setChosen} /> : <p>{t(query.size ? "letters.noneFound" : "letters.none")}</p>}
+          <Orders
+            name={name}
+            path={path}
+            query={query}
+            chosen={chosen}
+            any={found.length > 0}
+            done={() => (setChosen(new Set()), live.again())}
+          />
+          {found.length ? (
+            <Listed name={name} letters={found} chosen={chosen} choose={setChosen} />
+          ) : (
+            <p>{t(query.size ? "letters.noneFound" : "letters.none")}</p>
+          )}
           <p class="answers">
             {tokens.length > 1 && (
               <button type="button" class="outline small" onClick={() => setTokens(tokens.slice(0, -1))}>
@@ -158,7 +175,9 @@ function Orders({ name, path, query, chosen, any, done }: Ordering) {
             title={session.readOnly}
             onClick={() => setAsked(each)}
           >
-            {chosen.size ? t(`letters.${each}.chosen`, { count: chosen.size }) : t(query.size ? `letters.${each}.found` : `letters.${each}.all`)}
+            {chosen.size
+              ? t(`letters.${each}.chosen`, { count: chosen.size })
+              : t(query.size ? `letters.${each}.found` : `letters.${each}.all`)}
           </button>
         ))}
       </section>
@@ -179,13 +198,19 @@ interface Lines {
 function Listed({ name, letters, chosen, choose }: Lines) {
   const ids = letters.map((each) => each.id ?? "");
   const all = ids.every((each) => chosen.has(each));
-  const set = (some: string[], on: boolean) => choose(new Set(on ? [...chosen, ...some] : [...chosen].filter((each) => !some.includes(each))));
+  const set = (some: string[], on: boolean) =>
+    choose(new Set(on ? [...chosen, ...some] : [...chosen].filter((each) => !some.includes(each))));
   return (
     <table class="cards letters">
       <thead>
         <tr>
           <th scope="col">
-            <input type="checkbox" aria-label={t("letters.chooseAll")} checked={all} onChange={(event) => set(ids, event.currentTarget.checked)} />
+            <input
+              type="checkbox"
+              aria-label={t("letters.chooseAll")}
+              checked={all}
+              onChange={(event) => set(ids, event.currentTarget.checked)}
+            />
           </th>
           <th scope="col">{t("column.letter")}</th>
           <th scope="col">{t("column.failedAt")}</th>

@@ -57,7 +57,9 @@ export function Replaying({ name, path, which, close }: Given) {
           {t("replay.to")}
           <input autoComplete="off" value={options.to} onChange={(event) => change({ to: event.currentTarget.value.trim() })} />
         </label>
-        {options.to && <Switch label={t("replay.createTopic")} on={options.createTopic} set={(createTopic) => change({ createTopic })} />}
+        {options.to && (
+          <Switch label={t("replay.createTopic")} on={options.createTopic} set={(createTopic) => change({ createTopic })} />
+        )}
         <Switch label={t("replay.ifNewer")} on={options.ifNewer} set={(ifNewer) => change({ ifNewer })} />
         {!which.ids.length && <Switch label={t("replay.again")} on={options.again} set={(again) => change({ again })} />}
       </details>
@@ -72,7 +74,11 @@ function Told({ plan, ifNewer }: { plan: Planned; ifNewer: boolean }) {
   const count = Number(plan.count ?? 0);
   return (
     <div role="status">
-      <p>{count ? t(ifNewer ? "replay.upTo" : "replay.count", { count: number(count), topic: plan.topic ?? "" }) : t("replay.nothing")}</p>
+      <p>
+        {count
+          ? t(ifNewer ? "replay.upTo" : "replay.count", { count: number(count), topic: plan.topic ?? "" })
+          : t("replay.nothing")}
+      </p>
       <ul>
         {LEFT.filter((each) => Number(plan[each] ?? 0) > 0).map((each) => (
           <li key={each}>{t(`replay.left.${each}`, { count: number(Number(plan[each])) })}</li>

@@ -32,7 +32,9 @@ export function Messages({ topic, connectors, query }: Given) {
     amount: query.get("amount") ?? AMOUNTS[0],
     as: query.get("as") ?? "",
   };
-  const converters = usePolled((signal) => askAll<Schemas["connector.Plugin"]>("v1/plugins", "plugins", signal), PLUGINS_MS, "plugins").value ?? [];
+  const converters =
+    usePolled((signal) => askAll<Schemas["connector.Plugin"]>("v1/plugins", "plugins", signal), PLUGINS_MS, "plugins").value ??
+    [];
   const names = converters.filter((each) => each.type === "PLUGIN_TYPE_CONVERTER").map((each) => each.name ?? "");
   const choose = (next: Partial<typeof given>) => go(href(["topics", topic], { ...given, ...next }), true);
   const more = optionsOf(options);
@@ -81,18 +83,35 @@ export function Messages({ topic, connectors, query }: Given) {
         {given.start === "offset" && (
           <label>
             {t("column.offset")}
-            <input required inputMode="numeric" pattern="\d+" value={given.at} onInput={(event) => choose({ at: event.currentTarget.value })} />
+            <input
+              required
+              inputMode="numeric"
+              pattern="\d+"
+              value={given.at}
+              onInput={(event) => choose({ at: event.currentTarget.value })}
+            />
           </label>
         )}
         {given.start === "since" && (
           <label>
             {t("column.time")}
-            <input required type="datetime-local" step="1" value={given.at} onInput={(event) => choose({ at: event.currentTarget.value })} />
+            <input
+              required
+              type="datetime-local"
+              step="1"
+              value={given.at}
+              onInput={(event) => choose({ at: event.currentTarget.value })}
+            />
           </label>
         )}
         <label>
           {t("messages.queue")}
-          <input autoComplete="off" placeholder={t("pipelines.all")} value={given.queue} onInput={(event) => choose({ queue: event.currentTarget.value })} />
+          <input
+            autoComplete="off"
+            placeholder={t("pipelines.all")}
+            value={given.queue}
+            onInput={(event) => choose({ queue: event.currentTarget.value })}
+          />
         </label>
         <label>
           {t("messages.amount")}
@@ -160,7 +179,11 @@ function Told({ found, converted }: { found: Peeked; converted: boolean }) {
         </p>
       ))}
       {found.trouble && <p class="alert lines">{found.trouble}</p>}
-      {records.length ? <Records records={records} converted={converted} /> : !found.problems?.length && !found.trouble && <p role="status">{t("messages.none")}</p>}
+      {records.length ? (
+        <Records records={records} converted={converted} />
+      ) : (
+        !found.problems?.length && !found.trouble && <p role="status">{t("messages.none")}</p>
+      )}
     </>
   );
 }

@@ -108,7 +108,11 @@ function Whole({ record, value, converted }: { record: TopicRecord; value: strin
       {value.length >= TOLD && <p class="quiet">{t("records.cut", { most: number(TOLD) })}</p>}
       <Value bytes={content} table={table} label={t("column.value")} />
       {(record.rows ?? 0) > 1 && <p class="quiet">{t("records.row", { row: (record.row ?? 0) + 1, rows: record.rows ?? 0 })}</p>}
-      {source && <p class="quiet">{t("records.source", { partition: source.partition ?? "", offset: source.offset ?? "", epoch: source.epoch ?? "" })}</p>}
+      {source && (
+        <p class="quiet">
+          {t("records.source", { partition: source.partition ?? "", offset: source.offset ?? "", epoch: source.epoch ?? "" })}
+        </p>
+      )}
       <h3>{t("letter.properties")}</h3>
       <Pairs of={record.properties ?? {}} label={t("letter.properties")} />
       {record.record?.schema && (

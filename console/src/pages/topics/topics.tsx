@@ -19,7 +19,11 @@ async function load(internal: boolean, signal: AbortSignal): Promise<Topic[]> {
   const found: Topic[] = [];
   let next = "";
   do {
-    const asked = new URLSearchParams({ pageSize: PAGE, ...(internal && { internal: "true" }), ...(next && { pageToken: next }) });
+    const asked = new URLSearchParams({
+      pageSize: PAGE,
+      ...(internal && { internal: "true" }),
+      ...(next && { pageToken: next }),
+    });
     const page = await ask<Schemas["topic.ListTopicsResponse"]>(`v1/topics?${asked}`, { signal });
     found.push(...(page.topics ?? []));
     next = page.nextPageToken ?? "";
@@ -30,7 +34,8 @@ async function load(internal: boolean, signal: AbortSignal): Promise<Topic[]> {
 /** The states of all connectors by uid. */
 export function useStates() {
   return usePolled<ReadonlyMap<string, ConnectorState>>(
-    async (signal) => new Map((await askAll<ConnectorState>("v1/states", "states", signal)).map((each) => [each.connectorUid ?? "", each])),
+    async (signal) =>
+      new Map((await askAll<ConnectorState>("v1/states", "states", signal)).map((each) => [each.connectorUid ?? "", each])),
     STATES_MS,
     "states",
   );
@@ -144,7 +149,9 @@ export function Readers({ uses }: { uses: Uses }) {
       {uses.readers.map(({ connector, lag }) => (
         <div key={connector}>
           <a href={href(["connectors", connector])}>{connector}</a>{" "}
-          <span class="quiet">{lag === null ? "" : t("topics.lag", { lag: lag ? t("lag.messages", { amount: number(lag) }) : t("lag.none") })}</span>
+          <span class="quiet">
+            {lag === null ? "" : t("topics.lag", { lag: lag ? t("lag.messages", { amount: number(lag) }) : t("lag.none") })}
+          </span>
         </div>
       ))}
     </div>
