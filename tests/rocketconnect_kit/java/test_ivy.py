@@ -37,6 +37,12 @@ def test_another_repository_is_used_when_it_is_named() -> None:
     assert resolver.get("root") is None
 
 
+def test_ranges_of_versions_are_looked_up_where_poms_may_name_some_and_nowhere_else() -> None:
+    for with_poms, told in ((False, "false"), (True, "true")):
+        (resolver,) = ElementTree.fromstring(ivy.settings(None, with_poms=with_poms)).iter("ibiblio")
+        assert (resolver.get("usepoms"), resolver.get("useMavenMetadata")) == (told, told)
+
+
 def test_proxy_variables_become_flags_of_java() -> None:
     proxies = {"https": "http://proxy.example:3128", "no": "localhost, .example.org"}
     assert ivy.proxy_flags(proxies) == [
