@@ -1,7 +1,7 @@
 """The consumer group's offsets at the brokers: for show only, so that RocketMQ's own tools display the lag of a sink."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from rocketmq_remoting.client import Client
@@ -12,6 +12,7 @@ _RETRY_PREFIX = "%RETRY%"
 """Begins the name of the topic by whose brokers RocketMQ's tools find a group; it stays empty."""
 
 _CLOSE_SECONDS = 2.0
+_WATCH_SECONDS = 30.0
 
 _log = logging.getLogger(__name__)
 
@@ -20,11 +21,28 @@ class GroupOffsets:
     """Shows positions in the background, under a group that it registers where there is none.
 
     A thread of its own, so that a broker that is away, or refuses, holds nothing up. For one thread.
+
+    Args:
+        client: RocketMQ.
+        group: The consumer group.
+        connector: The name of the connector, for the command that is told.
+        log: For people: (level, message); called in another thread.
+        every: Seconds between two looks whether somebody else has set the offsets.
     """
 
-    def __init__(self, client: Client, group: str) -> None:
+    def __init__(
+        self, client: Client, group: str, connector: str, log: Callable[[str, str], None], every: float = _WATCH_SECONDS
+    ) -> None:
         self._client = client
         self._group = group
+        self._connector = connector
+        self._tell = log
+        self._every = every
+        self._look_at = 0.0
+        self._shown: dict[MessageQueue, int] = {}
+        """What brokers were told last. Of the worker."""
+        self._moved: set[MessageQueue] = set()
+        """Queues whose offset was found to be another one when that was looked at last. Of the worker."""
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="group offsets")
         self._under_way: Future[None] | None = None
         self._waiting: dict[MessageQueue, int] = {}
@@ -35,6 +53,19 @@ class GroupOffsets:
         self._waiting.update(offsets)
         if self._under_way is None or self._under_way.done():
             self._submit()
+
+    def watch(self, now: float) -> None:
+        """Called often: shows what waits, and looks from time to time whether somebody else has set an offset, which is then told.
+
+        The group's offset becomes that of the sink again: the sink goes on where it is.
+        """
+        if self._under_way is not None and not self._under_way.done():
+            return
+        if self._waiting:
+            self._submit()
+        elif now >= self._look_at:
+            self._look_at = now + self._every
+            self._under_way = self._worker.submit(self._look)
 
     def close(self) -> None:
         """Shows what waits, if that is soon done, and ends."""
@@ -53,9 +84,30 @@ class GroupOffsets:
             self._register()
             for queue, offset in offsets.items():
                 self._client.commit_offset(self._group, queue, offset)
+                self._shown[queue] = offset
         except RocketMQError as error:
             # Nothing depends on it, and the next commit shows it again.
             _log.debug("offset of group %s not shown: %s", self._group, error)
+
+    def _look(self) -> None:
+        try:
+            found = {queue: self._client.committed_offset(self._group, queue) for queue in self._shown}
+        except RocketMQError as error:
+            _log.debug("offsets of group %s not looked at: %s", self._group, error)
+            return
+        moved = {queue: at for queue, at in found.items() if at != self._shown[queue]}
+        new = sorted((queue, at) for queue, at in moved.items() if at is not None and queue not in self._moved)
+        self._moved = set(moved)
+        if new:
+            queue, at = new[0]
+            where = f"{queue.topic}/{queue.broker}/{queue.queue_id}"
+            more = f", and those of {len(new) - 1} more queues" if len(new) > 1 else ""
+            who = "somebody else, such as resetOffsetByTime of mqadmin,"
+            told = f"{who} has set the offset of group {self._group} in {where} from {self._shown[queue]} to {at}{more}"
+            move = f"To move it: rocketconnect position set {self._connector} --to-time TIME --restart"
+            self._tell("WARNING", f"{told}. The sink goes on where it is. {move}")
+        if moved:
+            self._commit({queue: self._shown[queue] for queue in moved})
 
     def _register(self) -> None:
         """Sees to it that there are the group and its retry topic, for brokers that do not make them at a heartbeat."""

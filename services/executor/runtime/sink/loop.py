@@ -86,7 +86,7 @@ class SinkRun:
         self._queues = {text(queue): queue for queue in positions}
         self._positions = {text(queue): position for queue, position in positions.items()}
         self._committer = Committer(runtime.positions, COMMIT_SECONDS, batcher.wake, self._stored)
-        self._group = GroupOffsets(runtime.client, started.group)
+        self._group = GroupOffsets(runtime.client, started.group, runtime.spec.connector, runtime.reporter.log)
         # Once: what changes is reported, and the two clocks never run quite alike.
         self._clock = time.time() - time.monotonic()
         """How far the clock of the day is ahead of the monotonic one."""
@@ -131,6 +131,7 @@ class SinkRun:
             self._failure = self._reader.error
         self._after_write(idle=not parts)
         self._committer.poll(soon=not parts)
+        self._group.watch(time.monotonic())
         self._say(idle=not parts)
         if self._share.changed():
             self._runtime.reporter.log("INFO", "its topics have other queues: begins anew, to read its share of them")

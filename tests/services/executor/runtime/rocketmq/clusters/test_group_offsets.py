@@ -1,16 +1,22 @@
 """RocketMQ's own admin tool shows how far a sink is: real broker, real positions, the real tool."""
 
+import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
+from rocketmq_remoting import Client
 from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import Kind, State
-from tests.rocketmq_admin import wait_for_progress
+from services.executor.runtime.rocketmq.group_offsets import GroupOffsets
+from tests.connectors.rocketmq.clusters import until
+from tests.rocketmq_admin import admin_tool, wait_for_progress
 from tests.services.executor.runtime.conftest import PositionProcess, Tasks
+from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
 
@@ -30,6 +36,46 @@ def strict_tasks(strict: EmbeddedRocketMQ, positions: PositionProcess, tmp_path:
 
 def shown(rocketmq: EmbeddedRocketMQ, folder: Path, queue: MessageQueue, group: str, numbers: Sequence[int]) -> None:
     wait_for_progress(rocketmq.jars, rocketmq.name_server, folder, group, queue, numbers)
+
+
+def watched(offsets: GroupOffsets, client: Client, queue: MessageQueue) -> int | None:
+    """The offset of a group that is called as its queue's topic is."""
+    offsets.watch(0.0)
+    return client.committed_offset(queue.topic, queue)
+
+
+def test_an_offset_that_somebody_else_sets_is_told_once_and_set_back(rocketmq: RocketMQ) -> None:
+    topic = group = f"watched-{uuid.uuid4().hex}"
+    told: list[str] = []
+    with Client(rocketmq.name_server) as client, Client(rocketmq.name_server) as other:
+        client.create_topic(topic, queues=2)
+        first, second = client.queues(topic)
+        client.send_batch(first, encode_batch([b"x"] * 9), 10)
+        offsets = GroupOffsets(client, group, "orders", lambda level, message: told.append(f"{level} {message}"), every=0.0)
+        offsets.show({first: 7, second: 0})
+        until(lambda: client.committed_offset(group, first) == 7, "the offset")
+        other.set_offset(group, first, 2)
+        until(lambda: watched(offsets, client, first) == 7, "the offset again")
+        for _ in range(20):
+            offsets.watch(0.0)
+            time.sleep(0.01)
+        offsets.close()
+    (said,) = told
+    where = f"group {group} in {first.topic}/{first.broker}/0 from 7 to 2"
+    assert said.startswith(f"WARNING somebody else, such as resetOffsetByTime of mqadmin, has set the offset of {where}.")
+    assert said.endswith("rocketconnect position set orders --to-time TIME --restart")
+
+
+def test_what_came_while_another_offset_was_shown_is_shown_without_a_further_one(rocketmq: RocketMQ) -> None:
+    topic = group = f"shown-{uuid.uuid4().hex}"
+    with Client(rocketmq.name_server) as client:
+        client.create_topic(topic, queues=1)
+        (queue,) = client.queues(topic)
+        offsets = GroupOffsets(client, group, "orders", lambda level, message: None)
+        for offset in range(50):
+            offsets.show({queue: offset})
+        until(lambda: watched(offsets, client, queue) == 49, "the last offset")
+        offsets.close()
 
 
 def send(tasks: Tasks, queue: MessageQueue, count: int) -> None:
@@ -58,3 +104,19 @@ def test_consumer_progress_shows_a_sink_from_its_start_and_behind_every_commit(
     assert first.stop().clean
     send(tasks, queue, 3)
     shown(strict, tmp_path, queue, group, (18, 15, 3))
+
+
+@pytest.mark.slow
+def test_a_sink_that_mqadmin_resets_goes_on_where_it_is_and_says_so(rocketmq: RocketMQ, tasks: Tasks, tmp_path: Path) -> None:
+    tasks.create_topic(1)
+    (queue,) = tasks.client.queues(tasks.topic)
+    send(tasks, queue, 10)
+    group = f"group-{tasks.unique}"
+    running = tasks.start(Kind.SINK, {"connector.class": "log", "file": str(tmp_path / "log"), "task.group.id": group})
+    running.reporter.wait_for_out(10)
+    until(lambda: tasks.client.committed_offset(group, queue) == 10, "the offset")
+    admin_tool(rocketmq.jars, rocketmq.name_server, tmp_path, "resetOffsetByTime", "-g", group, "-t", tasks.topic, "-s", "0")
+    running.reporter.wait_for(lambda: any("has set the offset" in message for _, message in running.reporter.logs))
+    until(lambda: tasks.client.committed_offset(group, queue) == 10, "the offset again")
+    assert running.reporter.metrics.records_out == 10
+    assert running.stop().clean
