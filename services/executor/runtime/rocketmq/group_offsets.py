@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
+from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.errors import RetriableError, RocketMQError
 from rocketmq_remoting.model import MessageQueue
@@ -101,7 +102,7 @@ class GroupOffsets:
         if new:
             queue, at = new[0]
             where = f"{queue.topic}/{queue.broker}/{queue.queue_id}"
-            more = f", and those of {len(new) - 1} more queues" if len(new) > 1 else ""
+            more = f", and {counted(len(new) - 1, 'offset')} more" if len(new) > 1 else ""
             who = "somebody else, such as resetOffsetByTime of mqadmin,"
             told = f"{who} has set the offset of group {self._group} in {where} from {self._shown[queue]} to {at}{more}"
             move = f"To move it: rocketconnect position set {self._connector} --to-time TIME --restart"
