@@ -111,13 +111,13 @@ def test_of_a_batch_that_transforms_split_the_position_moves_to_the_end_alone(
     """Every second item gets a schema of its own, so that each is a batch of its own; the converter fails at the last one."""
     from services.executor.runtime.source import loop
 
-    def split(chain: object, batch: SourceBatch, topic: str) -> list[SourceBatch]:
+    def split(chain: object, batch: SourceBatch, routes: object) -> list[SourceBatch]:
         return [
             SourceBatch(batch.partition, [value], [offset], resume=batch.resume)
             for value, offset in zip(batch.values, batch.offsets, strict=True)
         ]
 
-    monkeypatch.setattr(loop, "of_source", split)
+    monkeypatch.setattr(loop, "of_topics", split)
     feed.items = [*items(19), "!"]
     outcome = tasks.start(Kind.SOURCE, {"connector.class": "feed", "url": feed.url}).end()
     assert (outcome.failed, outcome.clean) == (True, False)
