@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAM_VARIABLE = "ROCKETCONNECT_CHROMIUM"
+AXE = Path(__file__).parents[2] / ".venv/console/console/node_modules/axe-core/axe.min.js"
 LIMIT = 90.0
 """Seconds that anything may take: for hangs alone."""
 _FLAGS = (
@@ -31,9 +32,9 @@ _FLAGS = (
 _FIND = """
 (selector, text) => {
   const shown = (each) => (each.getAttribute("aria-label") || each.innerText || each.value || "").trim();
-  const all = [...document.querySelectorAll(selector)].filter((each) => each.offsetParent !== null || each.closest("dialog[open]"));
+  const all = [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility() && !each.matches(":disabled"));
   const top = [...document.querySelectorAll("dialog[open]")].at(-1);
-  return all.find((each) => (!top || top.contains(each)) && (text === null || shown(each).includes(text)) && !each.disabled);
+  return all.find((each) => (!top || top.contains(each)) && (text === null || shown(each).includes(text)));
 }
 """
 
@@ -170,9 +171,9 @@ class Page:
                 raise PageFailed(msg)
 
     def write(self, selector: str, text: str) -> None:
-        """Put this in the place of what a field has, as somebody who types."""
-        self.until(f"Boolean(document.querySelector({json.dumps(selector)}))", selector)
-        self.run(f"(() => {{ const it = document.querySelector({json.dumps(selector)}); it.focus(); it.select() }})()")
+        """Put this in the place of what a field has, as somebody who types; wait until it is shown and can be used."""
+        focus = "(it) => { it?.focus(); it?.select(); return Boolean(it) && document.activeElement === it }"
+        self.until(f"({focus})(({_FIND})({json.dumps(selector)}, null))", selector)
         self.call("Input.insertText", text=text)
 
     def press(self, key: str) -> None:
@@ -192,10 +193,10 @@ class Page:
         shown = self.call("Page.captureScreenshot", captureBeyondViewport=True)
         file.write_bytes(b64decode(shown["data"]))
 
-    def violations(self, axe: Path) -> list[str]:
+    def violations(self) -> list[str]:
         """What axe-core has against the page as it is."""
         if not self.run("'axe' in window"):
-            self.run(axe.read_text(encoding="utf-8") + "; true")
+            self.run(AXE.read_text(encoding="utf-8") + "; true")
         found = self.run("axe.run(document, {resultTypes: ['violations']}).then((found) => found.violations)")
         return [f"{each['id']}: {each['help']}: {node['html'][:200]}" for each in found for node in each["nodes"]]
 

@@ -1,73 +1,15 @@
 """What people do with the console, in a real browser in front of `rocketconnect up`. Each test goes by what the page shows."""
 
-import json
-from collections.abc import Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rocketconnect_cli.api import Api
-from rocketconnect_cli.instance.running import running
-from tests import stores
 from tests.console.browser import Page, browsing
+from tests.console.conftest import WRONG, Started
 from tests.processes import wait_until
-from tests.spoken import rc
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-AXE = Path(__file__).parents[2] / ".venv/console/console/node_modules/axe-core/axe.min.js"
-WRONG = "<script>window.hit = 1</script><img src=x onerror='window.hit = 1'>"
-LONG = f"no JSON {'x' * (1 << 20)} its end"
-JSON = {"value.converter": "json", "value.converter.schemas.enable": "false"}
-
-
-@dataclass(frozen=True)
-class Started:
-    """Two workers, lines of a file in the topic `orders`, and a sink that keeps what is no JSON as dead letters."""
-
-    url: str
-    api: Api
-    folder: Path
-
-    def create(self, name: str, config: dict[str, str]) -> None:
-        self.api.request("POST", "/v1/connectors", body={"name": name, "config": config})
-
-    def lines(self, name: str) -> list[str]:
-        file = self.folder / name
-        return file.read_text().splitlines() if file.is_file() else []
-
-
-@pytest.fixture(scope="module")
-def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
-    folder = tmp_path_factory.mktemp("console")
-    stores.prepare(folder / "data")
-    assert rc("", "secret", "new-key", str(folder / "keys"))[0] == 0
-    with ExitStack() as until:
-        until.enter_context(pytest.MonkeyPatch.context()).setenv("ROCKETCONNECT_KEYSTORE_KEYS", str(folder / "keys"))
-        ready = until.enter_context(running(folder / "data", "--executors", "2", drain=False))
-        api = until.enter_context(Api(str(ready["rest"])))
-        made = Started(str(ready["console"]), api, folder)
-        rows = [json.dumps({"id": number, "price": 12345678901234567890}) for number in range(5)]
-        (folder / "in.txt").write_text("".join(f"{line}\n" for line in [*rows[:2], WRONG, *rows[2:], LONG]))
-        made.create("orders-in", {"connector.class": "file_source", "filename": str(folder / "in.txt"), "topic": "orders"})
-        queues = {f"errors.deadletterqueue.{each}.queue.nums": "1" for each in ("read", "write")}
-        dead = {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": "orders-dead", **queues}
-        sink = {"connector.class": "file_lines", "engine": "native", "topics": "orders"}
-        made.create("orders-out", {**sink, **JSON, **dead, "filename": str(folder / "out.txt")})
-        api.request("PUT", "/v1/secrets/orders-password", body={"value": "not shown"})
-        wait_until(lambda: len(made.lines("out.txt")) == len(rows), 120)
-        yield made
-
-
-@pytest.fixture
-def page(started: Started, tmp_path: Path) -> Iterator[Page]:
-    assert started.url
-    with browsing(tmp_path) as page:
-        page.is_like()
-        yield page
-        assert page.troubles == []
 
 
 def test_of_a_sink_that_failed_the_page_names_the_cause_and_its_button_starts_it_again(started: Started, page: Page) -> None:
@@ -161,6 +103,9 @@ PAGES = {
     "": "orders-out",
     "#/topics": "orders-in",
     "#/topics/orders": "12345678901234567890",
+    "#/create": "file_lines",
+    "#/create/file_lines": "filename",
+    "#/change/orders-out": "errors.tolerance",
     "#/cluster": "worker-2",
     "#/cluster/levels": "worker-2",
     "#/cluster/secrets": "${keystore:orders-password}",
@@ -189,7 +134,7 @@ def test_no_page_has_a_violation_that_axe_finds_and_none_is_wider_than_a_telepho
             page.is_like(theme=theme)
             page.show(f"{started.url}{address}")
             page.sees(shown)
-            against[address] = page.violations(AXE)
+            against[address] = page.violations()
             page.is_like(width=360, height=740, theme=theme)
             if page.run("document.documentElement.scrollWidth > innerWidth"):
                 against[address].append("is wider than 360 points")
