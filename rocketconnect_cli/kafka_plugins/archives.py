@@ -104,7 +104,7 @@ def _of_folder(folder: Path) -> Iterator[_Entry]:
                     yield _Entry(str(path.relative_to(folder)), path.stat().st_size, file)
 
 
-def _of_tar(tar: tarfile.TarFile, unpacked: IO[bytes]) -> Iterator[_Entry]:
+def _of_tar(tar: tarfile.TarFile, unpacked: gzip.GzipFile) -> Iterator[_Entry]:
     for member in tar:
         if member.size < 0:
             msg = f"its entry {member.name[:200]!r} is damaged"
