@@ -1,5 +1,6 @@
 """Options of a connector in Java, from its ConfigDef, and what is told to it. Pure."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 
 from rocketconnect_sdk.configuration import runtime_options
@@ -73,15 +74,19 @@ SECRET = "${secret:%s}"  # noqa: S105 - where one was
 def concealed(told: Mapping[str, str], task: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:
     """What a task is told beyond the connector, without the secrets that it holds again: names of options in their place."""
     changed = {key: text for key, text in task.items() if told.get(key) != text}
-    for key in secrets:
-        if secret := told.get(key):
-            changed = {name: text.replace(secret, SECRET % key) for name, text in changed.items()}
-    return changed
+    hidden = {secret: SECRET % key for key in secrets if (secret := told.get(key))}
+    return _replaced(changed, hidden)
 
 
 def revealed(told: Mapping[str, str], changed: Mapping[str, str], secrets: Collection[str]) -> dict[str, str]:
     """What a task is told: see concealed."""
-    for key in secrets:
-        if secret := told.get(key):
-            changed = {name: text.replace(SECRET % key, secret) for name, text in changed.items()}
-    return {**told, **changed}
+    shown = {SECRET % key: secret for key in secrets if (secret := told.get(key))}
+    return {**told, **_replaced(changed, shown)}
+
+
+def _replaced(texts: Mapping[str, str], others: Mapping[str, str]) -> dict[str, str]:
+    """In one go, the longest first: of what was put in nothing is replaced again, and no part of a secret is left."""
+    if not others:
+        return dict(texts)
+    found = re.compile("|".join(re.escape(each) for each in sorted(others, key=len, reverse=True)))
+    return {name: found.sub(lambda match: others[match[0]], text) for name, text in texts.items()}

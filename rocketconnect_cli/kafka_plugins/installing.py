@@ -1,5 +1,6 @@
 """Installs and uninstalls plugins of Kafka Connect. A plugin is there whole, or not at all."""
 
+import fcntl
 import json
 import os
 import re
@@ -7,7 +8,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,8 +68,12 @@ def install(given: str, folder: Path, on_progress: OnProgress = lambda _done, _t
     if find_spec("jpype") is None:
         msg = "the Python package JPype1, which runs Java, is missing: pip install 'rocketconnect[kafka-connect]'"
         raise PluginRefused(msg)
+    with _alone(folder):
+        return _installed(given, folder, on_progress)
+
+
+def _installed(given: str, folder: Path, on_progress: OnProgress) -> JavaPlugin:
     there = _there(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     library = _library(folder, on_progress)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as place:
         work = Path(place)
@@ -84,7 +90,7 @@ def install(given: str, folder: Path, on_progress: OnProgress = lambda _done, _t
         digests = {jar.name: sha256(jar) for jar in sorted(jars.glob("*.jar"))}
         version = version or connectors[0].version or "0"
         origin = given if COORDINATES.fullmatch(given) else Path(given).name
-        plugin = JavaPlugin(name, version, origin, digests, connectors, folder / f"{name}-{version}")
+        plugin = JavaPlugin(name, version, origin, digests, connectors, folder / _place(name, version))
         if (same := _same(plugin, there)) is not None:
             return same
         (jars / MANIFEST).write_text(written(plugin), encoding="utf-8")
@@ -94,7 +100,12 @@ def install(given: str, folder: Path, on_progress: OnProgress = lambda _done, _t
 
 
 def uninstall(name: str, folder: Path) -> JavaPlugin:
-    """Removes a plugin. Raises PluginRefused: there is none of this name."""
+    """Removes a plugin. Raises PluginRefused: there is none of this name, or the folder can't be changed."""
+    with _alone(folder) if folder.is_dir() else nullcontext():
+        return _uninstalled(name, folder)
+
+
+def _uninstalled(name: str, folder: Path) -> JavaPlugin:
     plugins = _there(folder)
     for plugin in plugins:
         if name in (plugin.name, plugin.folder.name):
@@ -112,6 +123,33 @@ def changed(plugin: JavaPlugin) -> list[str]:
     """Jars that are not as they were when the plugin was installed, and files that were not there."""
     found = {jar.name: sha256(jar) for jar in plugin.folder.glob("*.jar")}
     return sorted(name for name in found.keys() | plugin.digests.keys() if found.get(name) != plugin.digests.get(name))
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Nobody else installs or uninstalls there meanwhile. What somebody has left there who was killed is removed."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        place = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX)
+            for left in (*folder.glob(".installing-*"), *folder.glob(".gone-*")):
+                shutil.rmtree(left)
+            yield
+        finally:
+            os.close(place)
+    except OSError as error:
+        msg = f"{folder} can't be changed: {error}. Name a folder that this user may write with --folder"
+        raise PluginRefused(msg) from error
+
+
+def _place(name: str, version: str) -> str:
+    """What its folder is called, whatever a file is called, or a connector says that its version is."""
+    place = re.sub(r"[^\w.+-]+", "_", f"{name}-{version}").lstrip(".")[:200]
+    if place == LIBRARY:
+        msg = f"{place} is what the folder of Kafka Connect's own jars is called: give the plugin another name"
+        raise PluginRefused(msg)
+    return place
 
 
 def _there(folder: Path) -> list[JavaPlugin]:
@@ -151,7 +189,11 @@ def _connectors(library: Path, jars: Path, given: str) -> list[JavaConnector]:
     if done.returncode:
         msg = f"{given} can't be read: {done.stderr.strip()[-2000:]}"
         raise PluginRefused(msg)
-    connectors = [connector_of(each) for each in json.loads(done.stdout)]
+    try:
+        connectors = [connector_of(each) for each in json.loads(done.stdout)]
+    except ValueError as error:
+        msg = f"{given} can't be read: it ended Java while its connectors were looked for. {done.stderr.strip()[-2000:]}"
+        raise PluginRefused(msg) from error
     if not connectors:
         msg = (
             f"{given} is no plugin of Kafka Connect: no class of its jars is a SourceConnector or a SinkConnector that can be made"

@@ -34,7 +34,7 @@ def decode_route(topic: str, body: bytes) -> TopicRoute:
             for data in parsed["queueDatas"]
         )
         return TopicRoute(topic, queues, tuple(_broker(data) for data in parsed["brokerDatas"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         msg = f"the route of topic {topic} lacks or garbles {error}"
         raise ProtocolError(msg) from error
 
@@ -47,7 +47,7 @@ def decode_cluster(body: bytes) -> tuple[BrokerData, ...]:
     """
     try:
         return tuple(_broker(data) for data in _object(body)["brokerAddrTable"].values())
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         msg = f"the list of brokers lacks or garbles {error}"
         raise ProtocolError(msg) from error
 
@@ -73,7 +73,7 @@ def decode_topic_config(body: bytes) -> TopicConfig:
     parsed = _object(body)
     try:
         return _topic_config(parsed)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         msg = f"the topic configuration lacks or garbles {error}"
         raise ProtocolError(msg) from error
 
@@ -87,7 +87,7 @@ def decode_topic_configs(body: bytes) -> dict[str, TopicConfig]:
     parsed = _object(body)
     try:
         return {str(name): _topic_config(data) for name, data in parsed["topicConfigTable"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         msg = f"the topics of the broker lack or garble {error}"
         raise ProtocolError(msg) from error
 
@@ -101,7 +101,7 @@ def decode_group_configs(body: bytes) -> dict[str, Mapping[str, object]]:
     parsed = _object(body)
     try:
         return {str(name): dict(data) for name, data in parsed["subscriptionGroupTable"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         msg = f"the consumer groups of the broker lack or garble {error}"
         raise ProtocolError(msg) from error
 

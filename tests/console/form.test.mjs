@@ -270,3 +270,11 @@ test("a step shows its value with types, and of the rest what is new", () => {
   assert.deepEqual(linesOf(after, before), ["id = 7  : int64", '[headers] {"a":"b"}']);
   assert.deepEqual(linesOf({ ...before, hasValue: false, hasKey: false }, before), ["∅", "[key] "]);
 });
+
+test("keys that every object of JavaScript has are keys like others", () => {
+  const written = readJson('{"__proto__": "x", "constructor": "y"}').config;
+  assert.deepEqual(Object.entries(merged({}, written, {}).config), Object.entries(written));
+  assert.deepEqual(Object.entries(merged(written, {}, written).config), []);
+  const plugins = [{ name: "P", type: "PLUGIN_TYPE_SOURCE", options: [{ key: "constructor", defaultValue: "a,b" }] }];
+  assert.deepEqual(sectionsOf(plugins, { "connector.class": "P" }).map((each) => each.id), ["own"]);
+});

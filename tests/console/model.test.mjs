@@ -100,6 +100,8 @@ test("JSON gets lines, and its numbers, keys and texts stay as they are written"
   const text = '{"a":12345678901234567890,"a":[1.50,{}],"t":"x\\"}{,","e":[]}';
   assert.equal(pretty(text), '{\n  "a": 12345678901234567890,\n  "a": [\n    1.50,\n    {}\n  ],\n  "t": "x\\"}{,",\n  "e": []\n}');
   assert.equal(pretty("{]"), null);
+  assert.equal(pretty("[".repeat(20_000) + "]".repeat(20_000)), null);
+  assert.equal(pretty("[".repeat(50) + "]".repeat(50)).length > 100, true);
   assert.equal(pretty('"a"'), '"a"');
 });
 

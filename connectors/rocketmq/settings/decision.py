@@ -21,6 +21,8 @@ _FIXED = frozenset({"queue.type", "cleanup.policy"})
 _ALL = Permission.READ | Permission.WRITE
 _RIGHTS = ("consumeEnable", "consumeBroadcastEnable")
 _NUMBER_OF_QUEUES = "retryQueueNums"
+_MOST_QUEUES = 65_536
+"""Queues are never taken away again, and each client of a topic holds all of them: another cluster does not make more here."""
 _SETTINGS = (
     "consumeFromMinEnable",
     "consumeMessageOrderly",
@@ -82,11 +84,18 @@ def of_topic(there: TopicConfig, here: TopicConfig | None, name: str, *, narrow:
         name: What it is called here.
         narrow: Rights are taken away, too.
     """
+    most = _MOST_QUEUES if here is None else max(_MOST_QUEUES, here.read_queues, here.write_queues)
+    beyond = tuple(
+        _too_many(key, queues)
+        for key, queues in (("readQueueNums", there.read_queues), ("writeQueueNums", there.write_queues))
+        if queues > most
+    )
+    there = replace(there, read_queues=min(there.read_queues, most), write_queues=min(there.write_queues, most))
     if here is None:
         wanted = replace(there, topic=name, system_flag=0, permission=there.permission if narrow else _ALL)
         right = _kept_right("perm", wanted.permission, there.permission)
         left_out = () if wanted.permission == there.permission else (right,)
-        return Decision(wanted, dict(there.attributes), (f"made with {_described(wanted)}",), left_out)
+        return Decision(wanted, dict(there.attributes), (f"made with {_described(wanted)}",), (*beyond, *left_out))
     wanted = replace(
         here,
         read_queues=max(there.read_queues, here.read_queues),
@@ -112,6 +121,7 @@ def of_topic(there: TopicConfig, here: TopicConfig | None, name: str, *, narrow:
         )
         if of_here > of_there
     ]
+    left += beyond
     if wanted.permission != there.permission:
         left.append(_kept_right("perm", wanted.permission, there.permission))
     attributes = _attributes(there.attributes, here.attributes, changes, left)
@@ -166,6 +176,10 @@ def _described(config: TopicConfig) -> str:
 
 def _kept_queues(key: str, here: object, there: object) -> str:
     return f"{key} is {_shown(here)}, there {_shown(there)}: queues are never taken away"
+
+
+def _too_many(key: str, there: int) -> str:
+    return f"{key} is {there} there: more than {_MOST_QUEUES} are not made here"
 
 
 def _kept_right(key: str, here: object, there: object) -> str:

@@ -75,7 +75,7 @@ function usedBy(fields: readonly Field[], plugins: readonly Plugin[], config: Co
         ? [{ id: `${half}.`, whose: "used", plugin: value, fields: fieldsOf(options, `${half}.`, config, plugins) }]
         : [];
     }
-    if (field.key in STEPS) {
+    if (Object.hasOwn(STEPS, field.key)) {
       const kind = STEPS[field.key as keyof typeof STEPS];
       return listed(value).map((step) => stepOf(`${field.key}.${step}.`, kind, plugins, config));
     }

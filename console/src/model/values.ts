@@ -8,6 +8,8 @@ const HEX_ROW = 16;
 /** What a field of a page holds without becoming slow. */
 const MOST_TEXT = 262_144;
 const MOST_HEX = 4096;
+/** Indents make of JSON so many times what it was at most: what is nested thousands of times has none that a page could hold. */
+const MOST_INDENTED = 16;
 
 export function fromBase64(text: string): Uint8Array {
   return Uint8Array.from(atob(text), (each) => each.charCodeAt(0));
@@ -34,7 +36,7 @@ export function cut(text: string, most: number): string {
   return text.slice(0, /[\uD800-\uDBFF]/.test(text.charAt(most - 1)) ? most - 1 : most);
 }
 
-/** JSON with lines and indents, its numbers and keys as they are written; null: it is no JSON. */
+/** JSON with lines and indents, its numbers and keys as they are written; null: it is no JSON, or nested too deeply. */
 export function pretty(text: string): string | null {
   if (!isJson(text)) return null;
   let out = "";
@@ -51,6 +53,7 @@ export function pretty(text: string): string | null {
       if (token === "{" || token === "[") depth += 1;
     }
     before = token;
+    if (out.length > MOST_INDENTED * text.length + CUT) return null;
   }
   return out;
 }

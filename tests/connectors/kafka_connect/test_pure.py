@@ -31,6 +31,14 @@ def test_a_plan_holds_no_secret_of_the_connector_and_its_tasks_have_it_again() -
     assert revealed(told, changed, ["password"]) == task
 
 
+def test_secrets_that_are_parts_of_each_other_or_of_what_stands_for_them_leave_nothing_behind_and_come_back() -> None:
+    told = {"a.password": "longsecret", "b.password": "e", "c.token": "longsecretXYZ"}
+    task = {"dsn": "u:longsecret@h", "token": "longsecretXYZ", **told}
+    changed = concealed(told, task, list(told))
+    assert changed == {"dsn": "u:${secret:a.password}@h", "token": "${secret:c.token}"}
+    assert revealed(told, changed, list(told)) == task
+
+
 def test_a_frame_is_read_as_it_was_written() -> None:
     def record(key: bytes | None, value: bytes | None, topic: bytes, time: int, headers: int) -> bytes:
         parts = [struct.pack(">i", -1) if each is None else struct.pack(">i", len(each)) + each for each in (key, value)]

@@ -35,6 +35,15 @@ def test_nothing_is_done_for_a_topic_that_is_as_it_is_there_also_where_an_attrib
         assert (decision.config, decision.attributes, decision.changes, decision.left) == (other, {}, (), ())
 
 
+@pytest.mark.parametrize("here", [None, TOPIC])
+def test_another_cluster_makes_no_more_queues_here_than_clients_can_hold(here: TopicConfig | None) -> None:
+    decision = of_topic(replace(TOPIC, read_queues=2**31 - 1), here, "orders", narrow=False)
+    assert (decision.config.read_queues, decision.config.write_queues) == (65_536, 4)
+    assert decision.left == ("readQueueNums is 2147483647 there: more than 65536 are not made here",)
+    same = replace(TOPIC, read_queues=100_000)
+    assert of_topic(same, same, "orders", narrow=False).left == ()
+
+
 def test_queues_become_more_and_never_fewer() -> None:
     decision = of_topic(replace(TOPIC, read_queues=8, write_queues=2), TOPIC, "orders", narrow=True)
     assert (decision.config.read_queues, decision.config.write_queues) == (8, 4)

@@ -1,7 +1,10 @@
 """Plugins of Kafka Connect are installed whole or not at all, from real jars."""
 
 import json
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +15,7 @@ from rocketconnect_cli.kafka_plugins import installing
 from rocketconnect_cli.kafka_plugins.errors import PluginRefused
 from rocketconnect_cli.kafka_plugins.installing import install
 from rocketconnect_kit.java.jars import sha256
-from rocketconnect_sdk.plugins.kafka import MANIFEST, JavaConnector, JavaOption, JavaPlugin, installed, written
+from rocketconnect_sdk.plugins.kafka import LIBRARY, MANIFEST, JavaConnector, JavaOption, JavaPlugin, installed, written
 from tests.connectors.kafka_connect.installed import SINK, SOURCE, file_jar, file_plugin
 
 CONNECTOR = JavaConnector("org.example.Weather", "source", "1.0", [JavaOption("city", "STRING", "Where.", None, required=True)])
@@ -69,6 +72,73 @@ def test_a_version_that_changes_is_refused(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(installing, "find_spec", lambda _name: True)
     with pytest.raises(PluginRefused, match="no fixed version"):
         install(given, tmp_path / "plugins")
+
+
+@pytest.fixture
+def inspected(monkeypatch: pytest.MonkeyPatch) -> list[JavaConnector]:
+    """What is found in any jar: no Java is asked."""
+    found = [CONNECTOR]
+    monkeypatch.setattr(installing, "find_spec", lambda _name: True)
+    monkeypatch.setattr(installing, "_library", lambda folder, _progress: folder)
+    monkeypatch.setattr(installing, "_connectors", lambda *_: found)
+    return found
+
+
+def given(folder: Path, name: str) -> str:
+    (folder / name).write_bytes(b"jar")
+    return str(folder / name)
+
+
+@pytest.mark.parametrize("version", ["1/../../../escaped", "1/2", "1\n2", "9" * 400])
+def test_a_plugin_stays_in_its_folder_whatever_its_connector_says_of_its_version(
+    tmp_path: Path, inspected: list[JavaConnector], version: str
+) -> None:
+    inspected[:] = [replace(CONNECTOR, version=version)]
+    (tmp_path / "plugins" / "weather-1").mkdir(parents=True)
+    plugin = install(given(tmp_path, "weather.jar"), tmp_path / "plugins")
+    assert plugin.folder.resolve().parent == tmp_path / "plugins"
+    assert installed(tmp_path / "plugins") == [plugin]
+
+
+@pytest.mark.usefixtures("inspected")
+def test_a_plugin_takes_no_name_that_hides_it_or_that_is_taken(tmp_path: Path) -> None:
+    hidden = install(given(tmp_path, ".hidden-1.jar"), tmp_path / "plugins")
+    assert installed(tmp_path / "plugins") == [hidden]
+    with pytest.raises(PluginRefused, match="give the plugin another name"):
+        install(given(tmp_path, f"{LIBRARY}.jar"), tmp_path / "other")
+
+
+@pytest.mark.usefixtures("inspected")
+def test_two_installs_at_once_are_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slowly(*_: object) -> list[JavaConnector]:
+        time.sleep(0.05)
+        return [CONNECTOR]
+
+    monkeypatch.setattr(installing, "_connectors", slowly)
+    jar = given(tmp_path, "weather-1.jar")
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: install(jar, tmp_path / "plugins"), range(8)))
+    assert [*installed(tmp_path / "plugins")] * 8 == found
+
+
+@pytest.mark.usefixtures("inspected")
+def test_what_an_install_left_that_was_killed_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    for left in (".installing-x", ".gone-weather-1"):
+        (tmp_path / "plugins" / left).mkdir(parents=True)
+    plugin = install(given(tmp_path, "weather-1.jar"), tmp_path / "plugins")
+    assert list((tmp_path / "plugins").iterdir()) == [plugin.folder]
+
+
+@pytest.mark.usefixtures("inspected")
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PluginRefused, match="can't be changed"):
+        install(given(tmp_path, "weather-1.jar"), tmp_path / "weather-1.jar")
+
+
+def test_a_plugin_that_ends_java_while_it_is_looked_at_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installing, "_INSPECTION", "this")
+    with pytest.raises(PluginRefused, match="ended Java"):
+        installing._connectors(tmp_path, tmp_path, "weather-1.jar")
 
 
 @pytest.mark.slow

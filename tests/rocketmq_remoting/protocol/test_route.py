@@ -76,3 +76,9 @@ def test_a_topic_configuration_tells_the_type() -> None:
     assert decode_topic_config(json.dumps(config).encode()).topic_type == "normal"
     batch = {**config, "attributes": {"queue.type": "BatchCQ"}}
     assert decode_topic_config(json.dumps(batch).encode()).topic_type == "batch"
+
+
+def test_a_number_of_queues_that_no_number_holds_is_an_answer_that_is_garbled() -> None:
+    config = '{"topicName": "a", "readQueueNums": 1e999, "writeQueueNums": 1, "perm": 6}'
+    with pytest.raises(ProtocolError, match="garble"):
+        decode_topic_configs(f'{{"topicConfigTable": {{"a": {config}}}}}'.encode())
