@@ -38,10 +38,6 @@ class BulkConnection(Connection):
             self._packets = PacketReader(self._sock)  # type: ignore[attr-defined]  # PyMySQL's types do not tell
         return self._packets
 
-    def wait_for_answers(self) -> None:
-        """Goes on with PyMySQL once everything was read of `packets`, which does not block the socket."""
-        self._sock.settimeout(self._read_timeout)  # type: ignore[attr-defined]  # as above
-
     def close(self) -> None:
         """Ends it."""
         try:

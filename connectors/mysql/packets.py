@@ -36,7 +36,6 @@ class PacketReader:
     def __init__(self, sock: socket.socket, largest: int = LARGEST) -> None:
         self._socket = sock
         self._largest = largest
-        sock.setblocking(False)
         self._buffer = bytearray(_BUFFER)
         self._start = self._end = 0
         self._parts: list[bytes] = []
@@ -81,6 +80,9 @@ class PacketReader:
     def _receive(self, deadline: float) -> bool:
         """More bytes; False when the time is over."""
         self._make_room()
+        # PyMySQL gives the socket a timeout for what it writes and reads by itself.
+        if self._socket.gettimeout() != 0:
+            self._socket.setblocking(False)
         while not self._closed:
             wanted = select.POLLIN
             try:

@@ -28,6 +28,8 @@ _SRID = 4
 class TextRows:
     """Runs a query, whose rows stay with the server until they are read. Until then nothing else is done on the connection.
 
+    Behind the last row, or the server's error, PyMySQL may use it again.
+
     Args:
         connection: Of PyMySQL.
         reader: Of the packets on its socket.
@@ -45,14 +47,13 @@ class TextRows:
     def __init__(self, connection: Any, reader: PacketReader, query: str, refused: Callable[[int, str], Exception]) -> None:
         self.finished = False
         self.kinds: list[int] = []
+        self._connection = connection
         self._reader = reader
         self._refused = refused
         self._pending: list[bytes] = []
         self._width: int | None = None
         self._heads = 0
         connection._execute_command(_COM_QUERY, query)  # noqa: SLF001 - PyMySQL makes an object of each value
-        # PyMySQL gives the socket a timeout for what it writes, and PacketReader waits by itself.
-        connection._sock.setblocking(False)  # noqa: SLF001 - as above
 
     def read(self, most: int, size: int, timeout: float) -> list[bytes]:
         """Whole rows: at most so many, of about so many bytes; what has come after so many seconds.
@@ -95,9 +96,14 @@ class TextRows:
         return packets[left_out:]
 
     def _is_last(self, packet: bytes) -> bool:
-        if packet[0] == _ERROR and len(packet) > _EOF_SIZE:
+        is_error = packet[0] == _ERROR and len(packet) > _EOF_SIZE
+        is_last = packet[0] == _EOF and len(packet) < _EOF_SIZE
+        if is_error or is_last:
+            # PyMySQL sets the timeout only where it takes it for another one.
+            self._connection._sock.settimeout(self._connection._current_timeout)  # noqa: SLF001 - as above
+        if is_error:
             raise self._refused(int.from_bytes(packet[1:3], "little"), packet[9:].decode("utf-8", "backslashreplace"))
-        return packet[0] == _EOF and len(packet) < _EOF_SIZE
+        return is_last
 
 
 def split(packets: Sequence[bytes], kinds: Sequence[int]) -> list[pa.Array]:

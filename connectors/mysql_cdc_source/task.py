@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from connectors.mysql_cdc_source.binlog.definitions import completed
 from connectors.mysql_cdc_source.binlog.row_reading.table_map import TableMap
@@ -18,7 +17,7 @@ from connectors.mysql_cdc_source.binlog.server import (
 from connectors.mysql_cdc_source.binlog.stream import BinlogStream
 from connectors.mysql_cdc_source.replicas import name_of, replicas
 from connectors.mysql_cdc_source.rows.beginning import done_by
-from connectors.mysql_cdc_source.rows.current import current_values
+from connectors.mysql_cdc_source.rows.current import CurrentValues
 from connectors.mysql_cdc_source.rows.incremental import Incremental, ask
 from connectors.mysql_cdc_source.rows.snapshot import Snapshot, transaction
 from connectors.mysql_cdc_source.rows.text_query import TableAltered
@@ -51,6 +50,7 @@ class MysqlCdcTask(LogTask[Watermark, LogReader]):
         super().__init__(settings.capture, context)
         self._settings = settings
         self._stream: BinlogStream | None = None
+        self._current: CurrentValues | None = None
         self._end = BinlogCoordinate(0, 0, 0)
         """Where the log ended when it was opened."""
         self._files: Sequence[LogFile] = ()
@@ -173,14 +173,14 @@ class MysqlCdcTask(LogTask[Watermark, LogReader]):
             wanted=settings.chosen.takes,
             later=self.context.columns,
         )
-        values = partial(current_values, settings.login, self._server.place)
+        self._current = CurrentValues(settings.login, self._server.place)
         self.log = LogReader(
             self._stream,
             self._server.era,
             self._making,
             settings.chosen,
             self._now,
-            values,
+            self._current,
             self.context,
             folded=self._server.folds_names,
         )
@@ -219,7 +219,9 @@ class MysqlCdcTask(LogTask[Watermark, LogReader]):
         """See LogTask."""
         if self._stream is not None:
             self._stream.close()
-        self._stream = None
+        if self._current is not None:
+            self._current.close()
+        self._stream = self._current = None
 
     def _complete(self, table: TableMap) -> TableMap:
         """UUID and INET, which only definitions know; of what else is missing the reader of the log speaks."""

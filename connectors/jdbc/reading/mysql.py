@@ -133,7 +133,6 @@ class _Unread:
     def __init__(self, connection: Connection, statement: str) -> None:
         with connection.cursor() as cursor:
             cursor.execute(f"SET SESSION net_write_timeout = {_WRITE_SECONDS}")
-        self._connection = connection
         self._rows = TextRows(connection, connection.packets, statement, _refused)
 
     def take(self, count: int) -> Sequence[pa.Array]:
@@ -147,7 +146,6 @@ class _Unread:
         """See Rows."""
         while not self._rows.finished:
             self._read(_DROPPED)
-        self._connection.wait_for_answers()
 
     def _read(self, most: int) -> Sequence[bytes]:
         from pymysql.err import OperationalError

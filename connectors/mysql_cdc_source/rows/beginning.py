@@ -31,8 +31,8 @@ class Begun(NamedTuple):
     position: Position
 
 
-def begin(login: Login, place: Callable[[Position], BinlogCoordinate]) -> Begun:
-    """Begins a transaction.
+def begin(login: Login, place: Callable[[Position], BinlogCoordinate], connection: Connection | None = None) -> Begun:
+    """Begins a transaction, which ends one before it on the same connection.
 
     MariaDB tells its place in the log. MySQL does not: what was done before is in the rows, and what comes behind the end of the
     log as it was after is not, as a transaction is in the log before others see it; they may show what lies in between, or not.
@@ -40,12 +40,13 @@ def begin(login: Login, place: Callable[[Position], BinlogCoordinate]) -> Begun:
     Args:
         login: The server.
         place: The place in the log of a position of it.
+        connection: One that `opened` made; None: a new one. It is closed where this raises.
 
     Raises:
         NoGtids: it is a MySQL without them.
         SystemAway, PermanentError: as connect.
     """
-    connection = opened(login)
+    connection = connection or opened(login)
     try:
         with explained(login):
             if is_mariadb(connection):

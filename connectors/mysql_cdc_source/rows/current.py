@@ -10,7 +10,7 @@ from uuid import UUID
 
 from connectors.mysql_cdc_source.binlog.row_reading.column import Column
 from connectors.mysql_cdc_source.binlog.row_reading.column import Type as Stored
-from connectors.mysql_cdc_source.binlog.server import Connection, Login, Position
+from connectors.mysql_cdc_source.binlog.server import Connection, Login, Position, explained
 from connectors.mysql_cdc_source.rows.beginning import NoGtids, begin
 from connectors.mysql_cdc_source.rows.snapshot import NO_COLUMN, NO_TABLE
 from connectors.mysql_cdc_source.rows.table_rows import path_of, quoted
@@ -26,58 +26,97 @@ _LONGEST = 30.0
 _WAIT = 0.01
 _NUMBER = Column(Stored.LONG)
 _AT_A_TIME = 100
+_KEPT = 10.0
 
 
-def current_values(
-    login: Login, place: Callable[[Position], BinlogCoordinate], table: Table, keys: Sequence[Row], names: Sequence[str], seen: Seen
-) -> Mapping[int, Row]:
-    """The values of columns of rows as they are now, by the numbers of the keys; of rows that are gone there are none.
+class CurrentValues:
+    """Reads such values, each time in a transaction of its own, on a connection that it keeps while they are asked for often.
 
     Args:
         login: The server.
         place: The place in the log of a position of it.
-        table: The table, as the log has it.
-        keys: Of the rows.
-        names: Of the columns.
-        seen: The change whose rows they are. Without GTIDs on MySQL nothing tells when others see it: nothing is found.
-
-    Raises:
-        RetriableError: others do not see the change yet, as it waits for a replica.
-        ConnectorError: the server does not answer, or refuses.
     """
-    if seen.gtid is None:
-        return {}
-    until = time.monotonic() + _LONGEST
-    # The log has a transaction before others see it.
-    while True:
-        try:
-            begun = begin(login, place)
-        except NoGtids:
+
+    def __init__(self, login: Login, place: Callable[[Position], BinlogCoordinate]) -> None:
+        self._login = login
+        self._place = place
+        self._kept: tuple[Connection, TextQueries] | None = None
+        self._used = 0.0
+
+    def __call__(self, table: Table, keys: Sequence[Row], names: Sequence[str], seen: Seen) -> Mapping[int, Row]:
+        """The values of columns of rows as they are now, by the numbers of the keys; of rows that are gone there are none.
+
+        Args:
+            table: The table, as the log has it.
+            keys: Of the rows.
+            names: Of the columns.
+            seen: The change whose rows they are. Without GTIDs on MySQL nothing tells when others see it: nothing is found.
+
+        Raises:
+            RetriableError: others do not see the change yet, as it waits for a replica.
+            ConnectorError: the server does not answer, or refuses.
+        """
+        if seen.gtid is None:
             return {}
-        if begun.shown(seen):
-            break
-        begun.connection.close()
-        if time.monotonic() > until:
-            msg = f"the transaction {seen.gtid} of {table.name} is in the log, and not seen yet: does the server wait for others?"
-            raise RetriableError(msg)
-        time.sleep(_WAIT)
-    kinds = {column.name: column for column in table.columns}
-    columns = [kinds[name] for name in names]
-    found: dict[int, Row] = {}
-    with TextQueries(begun.connection, login.server) as queries:
-        texts = [_query(begun.connection, table, number, key, columns) for number, key in enumerate(keys)]
+        # What stands between may have forgotten a connection on which nothing was said.
+        if time.monotonic() - self._used > _KEPT:
+            self.close()
         try:
-            for start in range(0, len(texts), _AT_A_TIME):
-                packets = _packets(queries, " UNION ALL ".join(texts[start : start + _AT_A_TIME]), login.server)
-                if packets:
-                    kept = [_NUMBER, *columns]
-                    read = [values(column, text) for column, text in zip(kept, split(packets, kept), strict=True)]
-                    found |= {row[0]: row[1:] for row in zip(*read, strict=True)}
+            connection, queries = self._behind(table, seen)
+            found = _found(connection, queries, table, keys, names, self._login.server)
+            # A transaction that goes on keeps others from altering the table.
+            with explained(self._login):
+                connection.rollback()
+        except NoGtids:
+            self.close()
+            return {}
         except QueryRefused as error:
+            self.close()
             if not isinstance(error, TableAltered) and error.code not in {NO_COLUMN, NO_TABLE}:
                 raise
             # It is another table by now, or gone.
             return {}
+        except BaseException:
+            self.close()
+            raise
+        self._used = time.monotonic()
+        return found
+
+    def _behind(self, table: Table, seen: Seen) -> tuple[Connection, TextQueries]:
+        """A transaction that shows a change: the log has it before others see it."""
+        until = time.monotonic() + _LONGEST
+        while True:
+            begun = begin(self._login, self._place, self._kept and self._kept[0])
+            self._kept = self._kept or (begun.connection, TextQueries(begun.connection, self._login.server))
+            if begun.shown(seen):
+                return self._kept
+            if time.monotonic() > until:
+                msg = (
+                    f"the transaction {seen.gtid} of {table.name} is in the log, and not seen yet: does the server wait for others?"
+                )
+                raise RetriableError(msg)
+            time.sleep(_WAIT)
+
+    def close(self) -> None:
+        """Ends the connection. Calling it again does nothing, and the next call makes a new one."""
+        if self._kept is not None:
+            self._kept[1].close()
+        self._kept = None
+
+
+def _found(
+    connection: Connection, queries: TextQueries, table: Table, keys: Sequence[Row], names: Sequence[str], server: str
+) -> Mapping[int, Row]:
+    kinds = {column.name: column for column in table.columns}
+    columns = [kinds[name] for name in names]
+    kept = [_NUMBER, *columns]
+    texts = [_query(connection, table, number, key, columns) for number, key in enumerate(keys)]
+    found: dict[int, Row] = {}
+    for start in range(0, len(texts), _AT_A_TIME):
+        packets = _packets(queries, " UNION ALL ".join(texts[start : start + _AT_A_TIME]), server)
+        if packets:
+            read = [values(column, text) for column, text in zip(kept, split(packets, kept), strict=True)]
+            found |= {row[0]: row[1:] for row in zip(*read, strict=True)}
     return found
 
 

@@ -28,7 +28,7 @@ class TableAltered(QueryRefused):
 
 
 class TextQueries:
-    """Runs queries in turn on a connection, on which nothing else is done from then on.
+    """Runs queries in turn on a connection. Nothing else is done on it until the rows of the last one have all been read.
 
     Args:
         connection: With a transaction that they are to be part of; it belongs to this object from now on.

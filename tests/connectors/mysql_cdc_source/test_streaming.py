@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 
 from connectors.mysql_cdc_source.binlog.errors import PositionPurged
+from connectors.mysql_cdc_source.binlog.server import Connection, Login
+from connectors.mysql_cdc_source.rows import beginning
 from connectors.mysql_cdc_source.rows import current as current_rows
 from connectors.mysql_cdc_source.rows.beginning import begin
+from connectors.mysql_cdc_source.rows.snapshot import opened
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.database_logs.task import LogTask
 from rocketconnect_sdk.errors import PermanentError, SystemAway
@@ -298,6 +301,28 @@ def test_columns_of_a_row_that_gets_another_key_are_read_when_others_see_the_cha
         run.until_records(2)
     assert not early
     assert (run.values[1]["after"], run.values[1]["unchanged"]) == ({"id": 9, "name": "a", "size": 2}, None)
+
+
+def test_rows_that_get_other_keys_one_after_the_other_are_completed_over_one_connection_that_holds_no_lock(
+    table: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+
+    def counted(login: Login) -> Connection:
+        made.append(login)
+        return opened(login)
+
+    monkeypatch.setattr(beginning, "opened", counted)
+    table.run("INSERT INTO t VALUES (1, 'a', 2)", "SET SESSION binlog_row_image = MINIMAL", "SET SESSION lock_wait_timeout = 5")
+    with running(_from_now(table)) as run:
+        _begun(run)
+        for number in range(2, 7):
+            table.run(f"UPDATE t SET id = {number}")
+            run.until_records(2 * (number - 1))
+            table.run(f"ALTER TABLE t ALTER COLUMN size SET DEFAULT {number}")
+    created = [value["after"] for value in run.values if value["op"] == "c"]
+    assert created == [{"id": number, "name": "a", "size": 2} for number in range(2, 7)]
+    assert len(made) == 1
 
 
 def test_a_row_that_gets_another_key_and_whose_table_is_gone_names_what_is_not_known(table: Database) -> None:

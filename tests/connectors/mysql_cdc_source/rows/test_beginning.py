@@ -12,7 +12,7 @@ from connectors.mysql_cdc_source.binlog.row_reading.column import Column, Type
 from connectors.mysql_cdc_source.binlog.server import Login, Position
 from connectors.mysql_cdc_source.rows import beginning, snapshot
 from connectors.mysql_cdc_source.rows.beginning import begin
-from connectors.mysql_cdc_source.rows.current import current_values
+from connectors.mysql_cdc_source.rows.current import CurrentValues
 from connectors.mysql_cdc_source.rows.window import Seen
 from connectors.mysql_cdc_source.tables import Name, Table
 from connectors.mysql_cdc_source.watermark import BinlogCoordinate
@@ -108,7 +108,7 @@ def test_what_the_log_leaves_out_is_not_read_from_a_server_that_does_not_tell_wh
 ) -> None:
     table = Table(Name("shop", "orders"), (Column(Type.LONG, name="id"), Column(Type.LONG, name="size")), ("id",))
     for gtid in (MysqlGtid(UUID(SOURCE), 1), None):
-        assert current_values(LOGIN, _place, table, [(1,)], ["size"], Seen(BinlogCoordinate(0, 7, 4), gtid)) == {}
+        assert CurrentValues(LOGIN, _place)(table, [(1,)], ["size"], Seen(BinlogCoordinate(0, 7, 4), gtid)) == {}
     assert scripted.closed
 
 
