@@ -1,5 +1,6 @@
 """A queue of RabbitMQ."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from connectors.rabbitmq.sink import RabbitmqSink
 from tests.servers.rabbitmq import Rabbitmq
 
 _QUEUE = "orders"
+_PATIENCE = 60.0
 
 
 @contextmanager
@@ -27,7 +29,7 @@ def compared(records: int) -> Iterator[list[Compared]]:
                 "pika",
                 lambda: sinking(RabbitmqSink(), config, records),
                 lambda: _publish(server.port, records),
-                lambda: (body for _, _, body in server.read(_QUEUE)),
+                lambda: _found(server, records),
                 lambda: _empty(server),
             )
         ]
@@ -48,6 +50,14 @@ def _publish(port: int, records: int) -> Iterator[Move]:
             return ()
 
         yield move
+
+
+def _found(server: Rabbitmq, records: int) -> Iterator[bytes]:
+    """What is in the queue, once all is there: what was not confirmed may still be on its way."""
+    until = time.monotonic() + _PATIENCE
+    while server.waiting(_QUEUE) < records and time.monotonic() < until:
+        time.sleep(0.05)
+    return (body for _, _, body in server.read(_QUEUE))
 
 
 def _empty(server: Rabbitmq) -> None:
