@@ -15,14 +15,14 @@ BY_KEY = -1
 """The client chooses the partition, by the key, as Kafka's own producer does."""
 
 
-def headers_of(operation: Operation, form: HeaderForm) -> Sequence[tuple[str, bytes | None]]:
-    """The headers.
+def headers_of(operation: Operation, form: HeaderForm) -> list[tuple[str, bytes | None]]:
+    """The headers, as a list, as the client takes nothing else.
 
     Raises:
         RecordError: they have no such form.
     """
     if form is HeaderForm.NONE:
-        return ()
+        return []
     found: list[tuple[str, bytes | None]] = []
     for name, text in operation.headers.items():
         if form is HeaderForm.JSON and name == HEADERS:

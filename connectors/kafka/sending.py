@@ -142,23 +142,18 @@ class Sending:
 
     def send(self, operations: Sequence[Operation]) -> None:
         """Hands them to the client; in a transaction that can but be aborted it ends early."""
+        partitions = {target: self._topics.partitions(target) for target in {operation.target for operation in operations}}
         for index, operation in enumerate(operations):
+            target = operation.target
             try:
-                headers = headers_of(operation, self._headers)
+                headers = headers_of(operation, self._headers) if operation.headers else None
             except RecordError as error:
                 self.refused[index] = str(error)
                 continue
-            partition = partition_of(operation, self._topics.partitions(operation.target), by_queue=self._by_queue)
+            partition = partition_of(operation, partitions[target], by_queue=self._by_queue)
+            told = partial(self._told, index)
             try:
-                self.put(
-                    operation.target,
-                    operation.value,
-                    operation.key_value,
-                    partition,
-                    timestamp=time_of(operation),
-                    headers=headers,
-                    on_delivery=partial(self._told, index),
-                )
+                self.put(target, operation.value, operation.key_value, partition, told, None, time_of(operation), headers)
             except KafkaException as error:
                 wrong: KafkaError = error.args[0]
                 if wrong.code() in _STATE:
@@ -167,13 +162,14 @@ class Sending:
                     raise self._client.trouble(wrong) from error
                 self.refused[index] = words(wrong)
 
-    def put(self, *message: Any, **more: Any) -> None:
+    def put(self, *message: Any) -> None:
         """One message. Raises KafkaException, and SystemAway where the client takes no more for too long."""
-        end = time.monotonic() + self._client.seconds
+        end = 0.0
         while True:
             try:
-                self._client.own.produce(*message, **more)
+                self._client.own.produce(*message)
             except BufferError:
+                end = end or time.monotonic() + self._client.seconds
                 self._client.own.poll(_STEP_SECONDS)
                 if time.monotonic() > end:
                     raise self._client.trouble(KafkaError(KafkaError._TIMED_OUT)) from None  # noqa: SLF001

@@ -36,17 +36,20 @@ def text_lines(values: Sequence[object]) -> bytes:
 
 def text_line(value: object) -> bytes:
     """One value as a line. See text_lines."""
-    if value is None:
-        return b"\n"
-    if isinstance(value, bytes):
-        return value + b"\n"
+    return text_bytes(value) + b"\n"
+
+
+def text_bytes(value: object) -> bytes:
+    """One value without the end of a line. See text_lines."""
     if isinstance(value, str):
         try:
-            return f"{value}\n".encode()
+            return value.encode()
         except UnicodeEncodeError as error:
             msg = f"the text cannot be written as UTF-8: {error.reason}"
             raise RecordError(msg) from None
-    return to_json(value) + b"\n"
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None else to_json(value)
 
 
 def json_lines(values: Sequence[object]) -> bytes:

@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from rocketconnect_sdk.errors import RecordError
-from rocketconnect_sdk.files.lines import plainly, text_line
+from rocketconnect_sdk.files.lines import plainly, text_bytes
 from rocketconnect_sdk.record import NO_HEADERS, SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.targets.envelopes import ENVELOPE, NO_DELETION, row_schema
 from rocketconnect_sdk.writes.templates import Template, Told, as_text, named
+
+_NONE: Mapping[str, str] = {}
+"""Nobody adds to it. NO_HEADERS can't be pickled, as Spark does with operations."""
 
 
 class Op(Enum):
@@ -33,8 +36,7 @@ class Form(Enum):
     """A mapping of names to values, of Python's types."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One change of a target.
 
     Attributes:
@@ -55,10 +57,10 @@ class Operation:
     key: str
     value: Any
     unchanged: tuple[str, ...] = ()
-    more: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, str] = _NONE
     record: int = 0
     key_value: Any = ""
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = _NONE
     time_ms: int | None = None
 
     @property
@@ -107,6 +109,7 @@ def read_operations(batch: SinkBatch, addressing: Addressing) -> tuple[list[Oper
     made: list[Operation] = []
     refused: dict[int, str] = {}
     values = _values(batch, addressing, refused)
+    addressing = _for_all(batch, addressing)
     for index in range(len(batch)):
         if index in refused:
             continue
@@ -132,6 +135,17 @@ def schemas_of(batch: SinkBatch, operations: Sequence[Operation]) -> dict[str, S
     if schema is None:
         return {}
     return {operation.target: schema for operation in operations if operation.op is not Op.DELETE}
+
+
+def _for_all(batch: SinkBatch, addressing: Addressing) -> Addressing:
+    """With the texts themselves in the place of templates whose text is that of all records of the batch."""
+    told = Told(batch.topic, batch.queue, 0, None, None, NO_HEADERS)
+
+    def filled(template: Template) -> Template:
+        return replace(template, parts=(template.text(told),)) if template.is_shared else template
+
+    target = addressing.target and filled(addressing.target)
+    return replace(addressing, target=target, more={name: filled(template) for name, template in addressing.more.items()})
 
 
 def _values(batch: SinkBatch, addressing: Addressing, refused: dict[int, str]) -> Sequence[object]:
@@ -165,7 +179,7 @@ def _of(told: Told, addressing: Addressing, index: int) -> Iterator[Operation]:
             msg = f"the change leaves out what {', '.join(unchanged)} had, and only whole values can be written"
             raise RecordError(msg)
         row = {name: value for name, value in after.items() if name not in unchanged}
-        written = _written(replace(told, value=row), addressing, index, unchanged)
+        written = _written(told._replace(value=row), addressing, index, unchanged)
         if (gone := _left_behind(told, addressing, before, written)) is not None:
             if unchanged:
                 msg = f"the change gives its row another key and leaves out what {', '.join(unchanged)} had"
@@ -181,10 +195,11 @@ def _of(told: Told, addressing: Addressing, index: int) -> Iterator[Operation]:
 
 
 def _message(told: Told, addressing: Addressing, index: int, key: object) -> Operation:
-    value, key_value = (None if each is None else text_line(each)[:-1] for each in (told.value, key))
+    value = None if told.value is None else text_bytes(told.value)
+    key_value = None if key is None else text_bytes(key)
     more = {name: template.text(told) for name, template in addressing.more.items()}
     target, _, _ = _address(told, addressing)
-    headers = dict(told.headers)
+    headers = dict(told.headers) if told.headers else _NONE
     return Operation(Op.APPEND, target, "", value, (), more, index, key_value, headers, told.time_ms)
 
 
@@ -211,7 +226,7 @@ def _address(told: Told, addressing: Addressing) -> tuple[str, str, Any]:
 
 def _written(told: Told, addressing: Addressing, index: int, unchanged: tuple[str, ...]) -> Operation:
     op = Op.APPEND if addressing.key is None else Op.PUT
-    value = _object(told.value) if addressing.form is Form.OBJECT else text_line(told.value)[:-1]
+    value = _object(told.value) if addressing.form is Form.OBJECT else text_bytes(told.value)
     more = {name: template.text(told) for name, template in addressing.more.items()}
     target, key, key_value = _address(told, addressing)
     return Operation(op, target, key, value, unchanged, more, index, key_value)
@@ -223,7 +238,7 @@ def _deletion(told: Told, addressing: Addressing, index: int, row: object) -> Op
         raise RecordError(msg)
     if not addressing.deletes:
         raise RecordError(NO_DELETION.partition(" Set it")[0] + " Set it to delete by key")
-    target, key, key_value = _address(replace(told, value=row), addressing)
+    target, key, key_value = _address(told._replace(value=row), addressing)
     return Operation(Op.DELETE, target, key, None, record=index, key_value=key_value)
 
 
@@ -237,7 +252,7 @@ def _left_behind(told: Told, addressing: Addressing, before: object, written: Op
             return None
         key = {name: before[name] for name in key}
     try:
-        target, text, value = _address(replace(told, key=key, value=before), addressing)
+        target, text, value = _address(told._replace(key=key, value=before), addressing)
     except RecordError:
         # What was before may be told in part, and then not under another key.
         return None

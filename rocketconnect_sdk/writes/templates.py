@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from rocketconnect_sdk.converters.json.reading import NotJson, value_of
 from rocketconnect_sdk.errors import RecordError
@@ -14,6 +14,7 @@ from rocketconnect_sdk.options import Option
 _PLACE = re.compile(r"\$\{([^}]*)\}")
 _WITHIN = ("key", "value", "header")
 _ALONE = ("topic", "key", "value", "queue", "offset")
+_SHARED = (("topic",), ("queue",))
 _TIME = "time:"
 _OF_TIME = re.compile(r"(?:[^%]|%[YmdHMjGV])+")
 """Years, months, days, hours and minutes, days of the year, weeks: what splits a target."""
@@ -21,8 +22,7 @@ FORM = "${topic}, ${key}, ${key.FIELD}, ${value}, ${value.FIELD}, ${header.NAME}
 """What stands for something in a template."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """What a template is filled with.
 
     Attributes:
@@ -81,13 +81,21 @@ class Template:
             parts.append(path)
         return cls(source, tuple(parts), escape)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether all records of a queue have the same text."""
+        return all(isinstance(part, str) or part in _SHARED for part in self.parts)
+
     def text(self, told: Told) -> str:
         """The text of a record.
 
         Raises:
             RecordError: the record lacks what stands for a place.
         """
-        return "".join([part if isinstance(part, str) else self.escape(as_text(_found(part, told))) for part in self.parts])
+        parts = self.parts
+        if len(parts) == 1 and isinstance(only := parts[0], str):
+            return only
+        return "".join([part if isinstance(part, str) else self.escape(as_text(_found(part, told))) for part in parts])
 
     def value(self, told: Told) -> Any:
         """What stands for a place that is all of the template, of the type that it has in the record; else the text.

@@ -53,14 +53,19 @@ class ProducerInMemory:
         value: Any = None,
         key: Any = None,
         partition: int = -1,
+        callback: Report | None = None,
         on_delivery: Report | None = None,
         timestamp: int = 0,
         headers: Any = None,
     ) -> None:
+        if headers is not None and not isinstance(headers, list):
+            # As the client does.
+            msg = "expected headers to be dict or list of (key, value) tuples"
+            raise TypeError(msg)
         value, key = (each.encode() if isinstance(each, str) else each for each in (value, key))
         count = len(self._cluster.topics[topic][1])
         number = sum(key or b"") % count if partition < 0 else partition
-        made = Sent((topic, number), (value, key, list(headers or ()), timestamp or 1), on_delivery)
+        made = Sent((topic, number), (value, key, list(headers or ()), timestamp or 1), callback or on_delivery)
         if made.size + _OVERHEAD > self._largest:
             raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
         self._sent.append(made)

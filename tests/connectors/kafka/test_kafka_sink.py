@@ -54,12 +54,17 @@ def test_the_headers_of_kafka_come_back_exactly_and_what_is_none_is_refused() ->
     message = message_of(headers=json.dumps(pairs), more="x")
     assert headers_of(message, HeaderForm.JSON) == [("a", b"\xff"), ("a", None), ("more", b"x")]
     assert headers_of(message, HeaderForm.TEXT) == [("headers", json.dumps(pairs).encode()), ("more", b"x")]
-    assert headers_of(message, HeaderForm.NONE) == ()
+    assert headers_of(message, HeaderForm.NONE) == []
     for text in ("x", "[1]", '[["a", "é"]]', '[["a", 1]]', "[" * 16_000, '[["\\ud800", null]]'):
         with pytest.raises(RecordError, match="no JSON list of pairs"):
             headers_of(message_of(headers=text), HeaderForm.JSON)
     with pytest.raises(RecordError, match="no text that UTF-8 can write"):
         headers_of(message_of(h="\ud800"), HeaderForm.TEXT)
+
+
+def test_with_headers_none_they_are_left_out(cluster: Cluster) -> None:
+    assert run_of(cluster, headers="none").start().write(["a", "b"], ["x", None], [{"h": "ü"}, {}], [77, 78]) == {}
+    assert [slot[2] for slot in cluster.topics["orders"][1][0].slots if slot is not MARKER] == [[], []]
 
 
 def test_records_go_by_their_keys_and_without_one_by_their_queue() -> None:

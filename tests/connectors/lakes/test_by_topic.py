@@ -22,7 +22,7 @@ from services.executor.runtime.rocketmq.properties import TOMBSTONE
 
 pytestmark = [pytest.mark.e2e, pytest.mark.spark, pytest.mark.slow]
 LAKES = pytest.mark.parametrize("lake", [Delta, Iceberg, Hudi], ids=lambda lake: lake.form)
-LIMIT_SECONDS = 240.0
+LIMIT_SECONDS = 900.0
 FIELDS = {"order": {"id": "int64", "price": "double"}, "who": {"code": "string", "name": "string"}}
 
 
