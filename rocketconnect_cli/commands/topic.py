@@ -56,6 +56,9 @@ SinceOption = Annotated[
         "--since", metavar="TIME", help="Begin with what was stored at this time, 2026-01-31T10:00:00Z, or so long ago: 10m."
     ),
 ]
+KeyOption = Annotated[
+    str, typer.Option("--key", help="Only messages with this key, the newest, by RocketMQ's index; with --since from there on.")
+]
 PropertiesOption = Annotated[bool, typer.Option("--properties", help="Show all properties of each message, RocketMQ's own too.")]
 MOST = 100
 FOLLOW_SECONDS = 1.0
@@ -183,12 +186,14 @@ def peek(
     queue: QueueOption = "",
     offset: OffsetOption = None,
     since: SinceOption = "",
+    key: KeyOption = "",
     properties: PropertiesOption = False,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:
-    """Show messages of a topic: the last ones, or those from an offset or a time on. No position moves."""
-    asked = {**_asked(converter, key_converter, pairs or [], queue), **_start(offset, since), "messages": messages}
+    """Show messages of a topic: the last ones, those from an offset or a time on, or those with a key. No position moves."""
+    start = _start(offset, since) | ({"key": key} if key else {})
+    asked = {**_asked(converter, key_converter, pairs or [], queue), **start, "messages": messages}
     with api(url) as client:
         answer = _peek(client, topic, asked)
         Senders(client).name(answer["records"])

@@ -9,6 +9,7 @@ class RequestCode(IntEnum):
     """What a request asks for."""
 
     PULL_MESSAGE = 11
+    QUERY_MESSAGE = 12
     QUERY_CONSUMER_OFFSET = 14
     UPDATE_CONSUMER_OFFSET = 15
     UPDATE_AND_CREATE_TOPIC = 17
@@ -46,6 +47,7 @@ class RequestCode(IntEnum):
 ASKING = frozenset(
     {
         RequestCode.PULL_MESSAGE,
+        RequestCode.QUERY_MESSAGE,
         RequestCode.QUERY_CONSUMER_OFFSET,
         RequestCode.SEARCH_OFFSET_BY_TIMESTAMP,
         RequestCode.GET_MAX_OFFSET,

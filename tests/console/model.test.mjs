@@ -211,6 +211,8 @@ test("messages are looked at from the place that was chosen", () => {
   assert.deepEqual(startOf("offset", "7x"), {});
   assert.deepEqual(startOf("since", "2026-01-01T00:00:00Z"), { since: "2026-01-01T00:00:00.000Z" });
   assert.deepEqual(startOf("since", ""), {});
+  assert.deepEqual(startOf("key", " order 1 "), { key: "order 1" });
+  assert.deepEqual(startOf("key", " "), {});
 });
 
 test("a value that is no text is told as base64, and text that looks like it stays text", () => {

@@ -4451,6 +4451,8 @@ export interface operations {
                     since?: string;
                     /** @description Where an earlier answer ended: see PeekTopicResponse. */
                     places?: components["schemas"]["topic.Places"];
+                    /** @description Only messages with this key, the newest of them, found by RocketMQ's index of keys; since a time, or all that the index has. Batch topics have no such index. Empty: all messages. */
+                    key?: string;
                 };
             };
         };

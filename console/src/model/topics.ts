@@ -67,14 +67,15 @@ export function optionsOf(text: string): Record<string, string> | string {
   );
 }
 
-export const STARTS = ["last", "first", "offset", "since"] as const;
+export const STARTS = ["last", "first", "offset", "since", "key"] as const;
 export type Start = (typeof STARTS)[number];
 
-/** Where to begin, as the API takes it. `at` is an offset, or a local time as a field of a page has it. */
+/** Where to begin, as the API takes it. `at` is an offset, a local time as a field of a page has it, or a key. */
 export function startOf(start: Start, at: string): object {
   if (start === "first") return { offset: "0" };
   if (start === "offset" && /^\d+$/.test(at)) return { offset: at };
   if (start === "since" && !Number.isNaN(Date.parse(at))) return { since: new Date(at).toISOString() };
+  if (start === "key" && at.trim()) return { key: at.trim() };
   return {};
 }
 

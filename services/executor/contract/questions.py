@@ -114,6 +114,7 @@ class PeekTopic(msgspec.Struct, tag=True, frozen=True):
         endpoints: Where the brokers are.
         reader_hosts: Who may only read asks: no secret is used, no file is read, and only to these hosts is spoken; see
             permissions.hosts. None: who asks may have all that connectors may.
+        key: Only messages with this key, the newest; `start` is None or a time then. Empty: all.
     """
 
     topic: str
@@ -124,6 +125,7 @@ class PeekTopic(msgspec.Struct, tag=True, frozen=True):
     seconds: float
     endpoints: Endpoints
     reader_hosts: str | None = None
+    key: str = ""
 
 
 class AtOffset(msgspec.Struct, tag=True, frozen=True):

@@ -189,6 +189,12 @@ class TopicService(TopicServiceServicer):
         if not 0 < messages <= _MOST_MESSAGES:
             fix = "ask again for more, from where the answer ended"
             raise _invalid("messages", str(messages), f"is not from 1 to {_MOST_MESSAGES}", fix)
+        if request.key and request.WhichOneof("start") in ("offset", "places"):
+            raise _invalid(
+                "key", request.key, "is looked for in all that RocketMQ has indexed", "leave out the offset and the places"
+            )
+        if request.key and not request.key.strip():
+            raise _invalid("key", request.key, "is no word", "name a key that messages have")
         seconds = _seconds(context)
         order = PeekTopic(
             request.topic,
@@ -199,6 +205,7 @@ class TopicService(TopicServiceServicer):
             seconds * _OF_PEEK,
             self._endpoints,
             None if may_use_secrets() else self._reader_hosts,
+            request.key,
         )
         try:
             answer = await self._fresh.ask(order, seconds, f"{request.topic} (peek)")

@@ -70,6 +70,9 @@ def test_where_to_begin_is_an_offset_or_a_time(rest_factory: RestFactory) -> Non
     assert json.loads(rest.sent[0]) == {"config": {}, "queue": "3", "offset": 5, "messages": 10}
     assert run("peek", "o", "--since", "2026-01-01T10:00:00+01:00", "--url", rest.url)[0] == 0
     assert json.loads(rest.sent[2])["since"] == "2026-01-01T10:00:00+01:00"
+    assert run("peek", "o", "--key", "order 1", "--since", "2026-01-01T10:00:00Z", "--url", rest.url)[0] == 0
+    asked = json.loads(rest.sent[4])
+    assert (asked["key"], asked["since"]) == ("order 1", "2026-01-01T10:00:00+00:00")
     code, _, err = run("peek", "o", "--since", "1h", "--offset", "5", "--url", rest.url)
     assert code == 2
     assert "two places" in err

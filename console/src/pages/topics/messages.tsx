@@ -104,6 +104,18 @@ export function Messages({ topic, connectors, query }: Given) {
             />
           </label>
         )}
+        {given.start === "key" && (
+          <label>
+            {t("column.key")}
+            <input
+              required
+              autoComplete="off"
+              spellcheck={false}
+              value={given.at}
+              onInput={(event) => choose({ at: event.currentTarget.value })}
+            />
+          </label>
+        )}
         <label>
           {t("messages.queue")}
           <input
@@ -158,7 +170,7 @@ export function Messages({ topic, connectors, query }: Given) {
       </details>
       {trouble && <Refusal trouble={trouble} />}
       {found && <Told found={found} converted={given.as !== ""} />}
-      {found && (found.records?.length ?? 0) > 0 && (
+      {found && Object.keys(found.next?.offsets ?? {}).length > 0 && (found.records?.length ?? 0) > 0 && (
         <p class="answers">
           <button type="button" class="outline" disabled={busy} onClick={() => void look(found.next)}>
             {t("messages.next")}

@@ -312,6 +312,7 @@ class PeekTopicRequest(_message.Message):
     OFFSET_FIELD_NUMBER: _builtins.int
     SINCE_FIELD_NUMBER: _builtins.int
     PLACES_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
     topic: _builtins.str
     """The topic."""
     messages: _builtins.int
@@ -320,6 +321,10 @@ class PeekTopicRequest(_message.Message):
     """Only this queue: its number, "broker/number" or "topic/broker/number". Empty: all."""
     offset: _builtins.int
     """With the message of this offset, in each queue."""
+    key: _builtins.str
+    """Only messages with this key, the newest of them, found by RocketMQ's index of keys; since a time, or all that the index has.
+    Batch topics have no such index. Empty: all messages.
+    """
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """How messages are read: key.converter, value.converter and their options, rocketmq.access.key and rocketmq.secret.key, as a
@@ -345,10 +350,11 @@ class PeekTopicRequest(_message.Message):
         offset: _builtins.int = ...,
         since: _timestamp_pb2.Timestamp | None = ...,
         places: Global___Places | None = ...,
+        key: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["offset", b"offset", "places", b"places", "since", b"since", "start", b"start"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "messages", b"messages", "offset", b"offset", "places", b"places", "queue", b"queue", "since", b"since", "start", b"start", "topic", b"topic"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "key", b"key", "messages", b"messages", "offset", b"offset", "places", b"places", "queue", b"queue", "since", b"since", "start", b"start", "topic", b"topic"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType_start: _TypeAlias = _typing.Literal["offset", "since", "places"]  # noqa: Y015
     _WhichOneofArgType_start: _TypeAlias = _typing.Literal["start", b"start"]  # noqa: Y015

@@ -23,7 +23,7 @@ from rocketconnect_sdk.transforms.base import Record
 from rocketconnect_sdk.transforms.chain import Chain
 from rocketmq_remoting.batch import DecodedBatch
 from rocketmq_remoting.errors import RocketMQError
-from rocketmq_remoting.protocol.properties import decode_properties
+from rocketmq_remoting.protocol.properties import KEYS, decode_properties
 from services.executor.contract import answers, questions
 from services.executor.host.jobs.chosen import Message, first, last
 from services.executor.host.jobs.shown import LONGEST, of_sink, shown, text_of
@@ -38,6 +38,8 @@ from services.executor.runtime.task_runtime import converters_of
 from services.executor.secrets.resolving import hide, hide_problem, resolve
 
 _SHOWN = 200
+_INDEXED = 64
+"""So many messages of a key a broker finds at most."""
 _MOST_BYTES = 64 << 20
 """Invariant 7: of bodies that are held to choose among them."""
 
@@ -90,6 +92,9 @@ class _Peek:
         if not queues:
             problem = Problem("queue", given, "is no queue of the topic that can be read", f"Name one of {', '.join(every)}.")
             return answers.Peeked([problem], [], {}, "")
+        if self._order.key:
+            found = last([list(self._keyed(queues))], self._order.messages)
+            return answers.Peeked([], list(self._shown(found)), {}, "")
         ranges = {queue: self._range(queue) for queue in queues}
         read = [list(self._read(queue, *ranges[queue])) for queue in queues]
         of_end = self._order.start is None
@@ -113,6 +118,23 @@ class _Peek:
                 start = end - self._order.messages
         return max(begin, start), end
 
+    def _keyed(self, queues: Sequence[str]) -> Iterator[Message]:
+        """The messages of some queues that have the key, the oldest first."""
+        key, start = self._order.key, self._order.start
+        since_ms = start.time_ms if isinstance(start, questions.AtTime) else 0
+        found: list[Message] = []
+        # The index has each word of the keys of a message, and hashes of them.
+        for queue, offset in self._topics.keyed(self._order.topic, key.split()[0], since_ms, _INDEXED):
+            if queue not in queues:
+                continue
+            batch, _ = self._pulled(queue, offset, offset + 1)
+            # The times of the index are seconds.
+            if batch is not None and batch.offsets and batch.store_timestamps_ms[0] >= since_ms:
+                keys = decode_properties(batch.raw_properties[0]).get(KEYS, "")
+                if key == keys or key in keys.split():
+                    found.append(Message(queue, offset, batch.store_timestamps_ms[0], batch, 0))
+        yield from sorted(found, key=lambda message: message.stored_ms)
+
     def _read(self, queue: str, start: int, end: int) -> Iterator[Message]:
         """The messages of a queue, as many as are asked for.
 
@@ -121,19 +143,25 @@ class _Peek:
         """
         position, count = start, 0
         while position < end and count < self._order.messages:
-            if time.monotonic() > self._until:
-                msg = f"there was no time to read all queues of {self._order.topic}: name one queue, or ask again"
-                raise SystemAway(msg)
-            batch, position = self._topics.pull(queue, position, end)
+            batch, position = self._pulled(queue, position, end)
             if batch is None:
                 continue
-            self._bytes += sum(map(len, batch.bodies))
-            if self._bytes > _MOST_BYTES:
-                msg = f"the messages are larger than {_MOST_BYTES >> 20} MiB together: ask for fewer, or name one queue"
-                raise SystemAway(msg)
             for index, offset in enumerate(batch.offsets[: self._order.messages - count]):
                 yield Message(queue, offset, batch.store_timestamps_ms[index], batch, index)
             count += len(batch.offsets)
+
+    def _pulled(self, queue: str, start: int, end: int) -> tuple[DecodedBatch | None, int]:
+        """Some messages from an offset on, and where they end. Raises as `_read`."""
+        if time.monotonic() > self._until:
+            msg = f"there was no time to read all queues of {self._order.topic}: name one queue, or ask again"
+            raise SystemAway(msg)
+        batch, position = self._topics.pull(queue, start, end)
+        if batch is not None:
+            self._bytes += sum(map(len, batch.bodies))
+        if self._bytes > _MOST_BYTES:
+            msg = f"the messages are larger than {_MOST_BYTES >> 20} MiB together: ask for fewer, or name one queue"
+            raise SystemAway(msg)
+        return batch, position
 
     def _shown(self, messages: Sequence[Message]) -> Iterator[answers.PeekedRecord]:
         made: dict[int, Mapping[int, list[answers.PeekedRecord]]] = {}

@@ -66,6 +66,11 @@ class RocketMQTopics:
         with _understood():
             return self._client.offset_by_time(parse(queue), time_ms)
 
+    def keyed(self, topic: str, key: str, since_ms: int, most: int) -> Sequence[tuple[str, int]]:
+        """Queues and offsets of messages that may have this key, by RocketMQ's index; of each broker the newest."""
+        with _understood():
+            return [(text(queue), offset) for queue, offset in self._client.find(topic, key, since_ms=since_ms, most=most)]
+
     def read(self, queue: str, start: int, until: int, *, tag: str = "") -> tuple[Sequence[Message], int]:
         """See TopicReader."""
         batch, position = self.pull(queue, start, until, tag=tag)

@@ -27,9 +27,11 @@ def client(rocketmq: RocketMQ) -> Iterator[Client]:
 Start = AtOffset | AtTime | AtPlaces | None
 
 
-def seen(rocketmq: RocketMQ, topic: str, start: Start = None, messages: int = 10, queue: str = "", **config: str) -> Peeked:
-    named = {key.replace("__", "."): value for key, value in config.items()}
-    return peek(PeekTopic(topic, named, messages, queue, start, 5.0, Endpoints(rocketmq.name_server, "")))
+def seen(
+    rocketmq: RocketMQ, topic: str, start: Start = None, messages: int = 10, queue: str = "", key: str = "", **config: str
+) -> Peeked:
+    named = {name.replace("__", "."): value for name, value in config.items()}
+    return peek(PeekTopic(topic, named, messages, queue, start, 5.0, Endpoints(rocketmq.name_server, ""), key=key))
 
 
 def values(answer: Peeked) -> list[str | None]:
@@ -88,6 +90,29 @@ def test_messages_are_shown_from_an_offset_a_time_and_of_one_queue(rocketmq: Roc
     (problem,) = seen(rocketmq, "peek-from", queue="7").problems
     assert problem.key == "queue"
     assert "peek-from" in problem.fix
+
+
+def test_messages_with_a_key_are_found_by_rocketmqs_index_of_all_queues_or_one_since_a_time(
+    rocketmq: RocketMQ, client: Client
+) -> None:
+    queues = filled(client, "peek-keys", count=4)
+    # "Aa" and "BB" have one hash in Java, and only one of them is asked for.
+    sent = (("first", "Aa"), ("other", "BB"), ("second", "Aa"), ("words", "x Aa y"), ("whole", "two words"))
+    for number, (value, keys) in enumerate(sent):
+        time.sleep(0.01)
+        client.send(queues[number % 2], Message(value.encode(), keys=keys))
+    client.barrier(queues[0].broker)
+    deadline = time.monotonic() + 60
+    while values(answer := seen(rocketmq, "peek-keys", key="Aa")) != ["first", "second", "words"]:
+        # The index is written behind the queues.
+        assert time.monotonic() < deadline, values(answer)
+    assert values(seen(rocketmq, "peek-keys", key="k2")) == ["2"]
+    assert values(seen(rocketmq, "peek-keys", key="two words")) == ["whole"]
+    assert values(seen(rocketmq, "peek-keys", key="Aa", messages=1)) == ["words"]
+    assert values(seen(rocketmq, "peek-keys", key="Aa", queue="1")) == ["words"]
+    (_, second, _) = answer.records
+    assert values(seen(rocketmq, "peek-keys", AtTime(second.stored_ms), key="Aa")) == ["second", "words"]
+    assert values(seen(rocketmq, "peek-keys", key="nobody")) == []
 
 
 def test_messages_are_converted_and_those_that_can_not_be_are_shown_with_the_reason(rocketmq: RocketMQ, client: Client) -> None:
