@@ -33,6 +33,7 @@ _READ = frozenset(
         "state.v1.StateService/ListConnectorStates",
         "state.v1.StateService/WatchConnectorState",
         "state.v1.StateService/ListTaskLogs",
+        "state.v1.StateService/GetConnectorSamples",
         "cluster.v1.ClusterService/ListWorkers",
         "cluster.v1.ClusterService/ListAssignments",
         "cluster.v1.ClusterService/GetAssignment",

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Protocol
+from zlib import crc32
 
 from rocketconnect_kit.errors import Aborted, ServiceError
 from rocketconnect_kit.logs import get_logger
 from services.state import core
 from services.state.core import Event, Reported, States, Tick, Track
+from services.state.history import STEP_SECONDS, History
 from services.state.model import Key, Moment, StaleReport
 from services.state.store import Changes, ConnectorRow, LogRows, TaskRow
 
@@ -48,6 +50,8 @@ class Keeper:
         self._urgent = 0
         self._urgent_written = 0
         self.states = States(lease)
+        self.history = History()
+        self._round = 0
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["asyncio.Task[None]"]:
@@ -116,6 +120,7 @@ class Keeper:
         while True:
             await asyncio.sleep(WRITE_SECONDS)
             self._happen(Tick())
+            self._sample()
             try:
                 await self._write()
             except Aborted:
@@ -123,6 +128,18 @@ class Keeper:
             except Exception as error:
                 # What was not written stays to be written, so that the next round is the retry; `_write_now` has told the log why.
                 _log.debug("states will be written later", cause=str(error))
+
+    def _sample(self) -> None:
+        """Take some connectors into the history: all of them in the rounds of STEP_SECONDS."""
+        now, names = self._clock(), self.states.names()
+        rounds = max(1, round(STEP_SECONDS / WRITE_SECONDS))
+        self._round = (self._round + 1) % rounds
+        if self._round == 0:
+            self.history.keep(frozenset(self.states.tracks))
+        for name in names:
+            # By its name, so that it has the same round when others come and go.
+            if crc32(name.encode()) % rounds == self._round:
+                self.history.take(self.states.view(name, now), now)
 
     async def _write(self) -> None:
         """Write what is not on disk yet. Whoever comes while another write runs shares the next one."""

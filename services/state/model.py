@@ -147,3 +147,23 @@ class ConnectorView:
     planner: str
     revision: int
     tasks: tuple[TaskView, ...]
+
+
+class Sample(NamedTuple):
+    """A connector at a moment.
+
+    Attributes:
+        time: In seconds since 1970.
+        state: What it showed.
+        rate: Records a second that were confirmed or made durable; None: nobody measured it.
+        lag: What was left to do, in messages or in the unit of its source; None: not known of all tasks.
+        errors: Since the sample before.
+        batch_seconds: The mean of the batches that ended since the sample before; None: none did.
+    """
+
+    time: float
+    state: State
+    rate: float | None
+    lag: float | None
+    errors: float
+    batch_seconds: float | None

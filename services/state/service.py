@@ -91,6 +91,13 @@ class StateService(StateServiceServicer):
         last = page[-1].sequence if page else int(token or 0)
         return pb.ListTaskLogsResponse(logs=map(wire.task_log, page), next_page_token=pages.encode_token(scope, str(last)))
 
+    async def GetConnectorSamples(
+        self, request: pb.GetConnectorSamplesRequest, context: ServicerContext
+    ) -> pb.GetConnectorSamplesResponse:
+        """Return how a connector was in the last hour."""
+        uid = await self._newcomers.uid(request.connector)
+        return pb.GetConnectorSamplesResponse(samples=map(wire.sample, self._keeper.history.of(uid)))
+
     def _state(self, name: str) -> pb.ConnectorState:
         return wire.connector_state(self._keeper.states.view(name, self._keeper.now()))
 

@@ -14,6 +14,7 @@ from services.state.model import (
     Key,
     LogLine,
     Report,
+    Sample,
     StaleReport,
     State,
     TargetState,
@@ -34,7 +35,7 @@ _WANTED = {
 }
 _STATES = {connector_pb2.State.Value(f"STATE_{state}"): state for state in State}
 _NUMBERS = {state: number for number, state in _STATES.items()}
-_UNDER_WAY = {State.RUNNING, State.IDLE, State.WAITING, State.STALLED, State.PAUSED}
+UNDER_WAY = {State.RUNNING, State.IDLE, State.WAITING, State.STALLED, State.PAUSED}
 """The states of a task that looks at its queues and says what it finds."""
 
 
@@ -89,6 +90,18 @@ def task_log(line: LogLine) -> pb.TaskLog:
     return pb.TaskLog(time=timestamp(line.time), level=line.level, message=line.message, task=line.task, worker_id=line.worker)
 
 
+def sample(value: Sample) -> pb.ConnectorSample:
+    """Return the message of a sample."""
+    return pb.ConnectorSample(
+        time=timestamp(value.time),
+        state=_NUMBERS[value.state],
+        rate_out=value.rate,
+        lag=value.lag,
+        errors=round(value.errors),
+        batch_seconds=value.batch_seconds,
+    )
+
+
 def is_state(number: int) -> bool:
     """Return whether the number of an enum value is a state that is known here."""
     return number in _STATES
@@ -116,15 +129,16 @@ def _task_state(view: TaskView) -> pb.TaskState:
         generation=view.generation,
         since=timestamp(view.since) if view.since is not None else None,
         last_progress=timestamp(view.last_progress) if view.last_progress is not None else None,
-        metrics=_metrics(view),
+        metrics=shown_metrics(view),
         restarts=view.restarts,
         config=view.config,
     )
 
 
-def _metrics(view: TaskView) -> pb.TaskMetrics:
+def shown_metrics(view: TaskView) -> pb.TaskMetrics:
+    """Return what a task shows of its counters."""
     metrics = pb.TaskMetrics.FromString(view.metrics)
-    if view.state not in _UNDER_WAY:
+    if view.state not in UNDER_WAY:
         # What was measured a moment ago is not true any more when nobody measures: no lag is shown then, not that of the last run.
         metrics.ClearField("rate_in")
         metrics.ClearField("rate_out")

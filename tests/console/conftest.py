@@ -27,6 +27,7 @@ class Started:
     url: str
     api: Api
     folder: Path
+    name_server: str
 
     def create(self, name: str, config: dict[str, str]) -> None:
         self.api.request("POST", "/v1/connectors", body={"name": name, "config": config})
@@ -45,7 +46,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
         until.enter_context(pytest.MonkeyPatch.context()).setenv("ROCKETCONNECT_KEYSTORE_KEYS", str(folder / "keys"))
         ready = until.enter_context(running(folder / "data", "--executors", "2", drain=False))
         api = until.enter_context(Api(str(ready["rest"])))
-        made = Started(str(ready["console"]), api, folder)
+        made = Started(str(ready["console"]), api, folder, str(ready["nameServer"]))
         rows = [json.dumps({"id": number, "price": 12345678901234567890}) for number in range(5)]
         (folder / "in.txt").write_text("".join(f"{line}\n" for line in [*rows[:2], WRONG, *rows[2:], LONG]))
         made.create("orders-in", {"connector.class": "file_source", "filename": str(folder / "in.txt"), "topic": "orders"})

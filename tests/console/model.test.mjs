@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
 import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
-import { lineOf, NONE, withSample } from "../../console/src/model/samples.ts";
+import { lineOf, samplesOf } from "../../console/src/model/samples.ts";
 import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf } from "../../console/src/model/topics.ts";
 import { corrected, cut, editable, fromBase64, hexDump, pretty, same, tabulate, textOf, toBase64 } from "../../console/src/model/values.ts";
 
@@ -226,15 +226,18 @@ test("a message is named by its queue and offset, and a row of a packed one by i
   assert.equal(placeOf({ queue: "t/b/0", offset: "7", rows: 2, row: 1 }), "b/0 : 7 / 1");
 });
 
-test("what a page has seen stays small however long it is open, and has the first and the last of it", () => {
-  let samples = NONE;
-  const tasks = (rate, errors) => [{ task: 0, state: "STATE_RUNNING", metrics: { rateOut: rate, errors: String(errors), sourceRemainingKnown: true, sourceRemaining: "5" } }];
-  for (let second = 0; second < 5000; second += 1) samples = withSample(samples, { tasks: tasks(second, second % 1000) }, second * 1000);
-  assert(samples.all.length <= 360, String(samples.all.length));
-  assert.deepEqual([samples.all[0].rate, samples.all.at(-1).rate, samples.all.at(-1).lag], [0, 4999, 5]);
-  assert(samples.all.every((each, index, all) => index === 0 || each.time > all[index - 1].time));
-  // Five times 999 errors: tasks that were started again count from 0.
-  assert.equal(samples.all.at(-1).errors, 4995);
+test("samples of an hour have what is known, and errors add up", () => {
+  const told = [
+    { time: "2026-01-01T00:00:00Z", rateOut: 3.5, lag: 7, errors: "2" },
+    { time: "2026-01-01T00:00:10Z", errors: "0", batchSeconds: 0.5 },
+    { time: "2026-01-01T00:00:20Z", rateOut: 0, errors: "3" },
+  ];
+  const begin = Date.parse("2026-01-01T00:00:00Z");
+  assert.deepEqual(samplesOf(told), [
+    { time: begin, rate: 3.5, lag: 7, errors: 2, batch: null },
+    { time: begin + 10_000, rate: null, lag: null, errors: 2, batch: 0.5 },
+    { time: begin + 20_000, rate: 0, lag: null, errors: 5, batch: null },
+  ]);
 });
 
 test("a line goes over all the time that was seen, from 0 up, and is broken where nothing is known", () => {

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rocketmq_remoting import Client, Message
 from tests.console.browser import Page, browsing
 from tests.console.conftest import WRONG, Started
 from tests.processes import wait_until
@@ -84,6 +85,27 @@ def test_messages_of_a_topic_are_shown_as_they_are_or_as_a_sink_reads_them(start
     page.show(f"{started.url}#/topics/orders?start=first&as=%3Dorders-out&amount=30")
     page.sees("JSON is malformed", '{"id": 0, "price": 12345678901234567890}')
     assert page.run("window.hit") is None
+
+
+def test_a_message_is_found_by_its_key(started: Started, page: Page) -> None:
+    with Client(started.name_server) as client:
+        client.create_topic("keyed", queues=1)
+        (queue,) = client.queues("keyed")
+        for number in range(3):
+            client.send(queue, Message(b"the one" if number == 1 else b"another", keys=f"order-{number}"))
+        client.barrier(queue.broker, 60)
+        wait_until(lambda: client.find("keyed", "order-1") != [], 60)
+    page.show(f"{started.url}#/topics/keyed?start=key&at=order-1")
+    page.sees("the one", "order-1")
+    assert "another" not in page.text()
+
+
+def test_a_connector_shows_how_it_was_before_its_page_was_opened(started: Started, page: Page) -> None:
+    wait_until(lambda: len(started.api.request("GET", "/v1/connectors/orders-out/samples").get("samples", [])) > 1, 120)
+    page.show(f"{started.url}#/connectors/orders-out")
+    page.sees("an hour at most", "Records/s", "Left to do")
+    points = "document.querySelector('.chart.rate polyline').getAttribute('points').split(' ').length"
+    assert page.run(points) > 1
 
 
 def test_a_worker_is_drained_and_takes_work_again(started: Started, page: Page) -> None:

@@ -105,6 +105,7 @@ TABLE = {
     "position.v1.PositionService/RestorePositions": Row(ORDERS),
     "state.v1.StateService/GetConnectorState": Row(LOOKS_AND_EXECUTORS),
     "state.v1.StateService/ListConnectorStates": Row(LOOKS),
+    "state.v1.StateService/GetConnectorSamples": Row(LOOKS),
     "state.v1.StateService/ListTaskLogs": Row(LOOKS),
     "state.v1.StateService/ReportTasks": Row(EXECUTORS),
     "state.v1.StateService/WatchConnectorState": Row(LOOKS),

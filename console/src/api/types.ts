@@ -328,6 +328,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/connectors/{connector}/samples": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How a connector was in the last hour: a sample each ten seconds, the oldest first
+         * @description How a connector was in the last hour: a sample each ten seconds, the oldest first. They are kept in memory, since the leading state service began, and of 5,000 connectors at most.
+         */
+        get: operations["StateService_GetConnectorSamples"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/connectors/{connector}/state": {
         parameters: {
             query?: never;
@@ -2030,6 +2050,36 @@ export interface components {
             /** @description Columns that only one side has, and that were not compared. */
             leftOut?: string[];
         };
+        /** @description A connector at a moment. */
+        "state.ConnectorSample": {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            time?: string;
+            /** @description What it showed. */
+            state?: components["schemas"]["connector.State"];
+            /**
+             * Format: double
+             * @description Records a second that were confirmed by the broker or made durable by the sink. Unset: nobody measured it.
+             */
+            rateOut?: number;
+            /**
+             * Format: double
+             * @description What was left to do: messages of a sink, or what its source counts. Unset: not known of all tasks.
+             */
+            lag?: number;
+            /**
+             * Format: int64
+             * @description Errors since the sample before.
+             */
+            errors?: string;
+            /**
+             * Format: double
+             * @description Seconds of a batch, the mean of those that ended since the sample before. Unset: none did.
+             */
+            batchSeconds?: number;
+        };
         /** @description The state of a connector with its tasks. */
         "state.ConnectorState": {
             /** @description The name. */
@@ -2070,6 +2120,11 @@ export interface components {
              * @description When, by the worker's clock.
              */
             time?: string;
+        };
+        /** @description See StateService.GetConnectorSamples. */
+        "state.GetConnectorSamplesResponse": {
+            /** @description The samples, the oldest first. */
+            samples?: components["schemas"]["state.ConnectorSample"][];
         };
         /** @description See StateService.GetConnectorState. */
         "state.GetConnectorStateResponse": {
@@ -3304,6 +3359,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["deadletter.GetReplayResponse"];
+                };
+            };
+            /** @description Refused. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    StateService_GetConnectorSamples: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The name of the connector. */
+                connector: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["state.GetConnectorSamplesResponse"];
                 };
             };
             /** @description Refused. */

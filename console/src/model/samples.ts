@@ -1,40 +1,35 @@
-// What a page has seen of a connector since it was opened: so many samples at most, however long that is. Pure.
-import { type ConnectorState, lagOf, rateOf } from "./connectors.ts";
+// How a connector has been, as the state service has sampled it: an hour at most. Pure.
+import type { Schemas } from "../api/client.ts";
 
 export interface Sample {
-  /** When it was seen, in ms. */
+  /** When, in ms. */
   time: number;
-  /** Records a second; null: nobody measures it. */
+  /** Records a second; null: nobody measured it. */
   rate: number | null;
   /** null: not known. */
   lag: number | null;
-  /** Errors of all tasks since the page was opened. */
+  /** Errors of all tasks since the first sample. */
   errors: number;
+  /** Seconds of a batch; null: none ended. */
+  batch: number | null;
 }
 
-export interface Samples {
-  all: readonly Sample[];
-  /** Errors as the tasks counted them last. */
-  counted: number;
-  /** The least time between two samples, in ms. */
-  step: number;
-}
+export const LINES = ["rate", "lag", "errors", "batch"] as const;
+export type Of = (typeof LINES)[number];
 
-export const NONE: Samples = { all: [], counted: 0, step: 1000 };
-const MOST = 360;
-
-/** With what is seen now. When there are too many, every second one goes, and later ones are that much further apart. */
-export function withSample(samples: Samples, state: ConnectorState, time: number): Samples {
-  const tasks = state.tasks ?? [];
-  const counted = tasks.reduce((sum, each) => sum + Number(each.metrics?.errors ?? 0), 0);
-  const before = samples.all.at(-1);
-  // Tasks that were started again count from 0.
-  const errors = before ? before.errors + Math.max(0, counted - samples.counted) : 0;
-  const sample = { time, rate: rateOf(tasks), lag: lagOf(tasks)?.amount ?? null, errors };
-  const isSoon = samples.all.length > 1 && time - (samples.all.at(-2)?.time ?? 0) < samples.step;
-  const all = [...(isSoon ? samples.all.slice(0, -1) : samples.all), sample];
-  if (all.length <= MOST) return { all, counted, step: samples.step };
-  return { all: all.filter((_, index) => index % 2 === 0 || index === all.length - 1), counted, step: samples.step * 2 };
+/** The samples as the API tells them. */
+export function samplesOf(told: readonly Schemas["state.ConnectorSample"][]): Sample[] {
+  let errors = 0;
+  return told.map((each) => {
+    errors += Number(each.errors ?? 0);
+    return {
+      time: Date.parse(each.time ?? ""),
+      rate: each.rateOut ?? null,
+      lag: each.lag ?? null,
+      errors,
+      batch: each.batchSeconds ?? null,
+    };
+  });
 }
 
 export interface Line {
@@ -48,7 +43,7 @@ export interface Line {
 /** A line in a picture of so many units, over all the time up to now; null: nothing is known. */
 export function lineOf(
   all: readonly Sample[],
-  of: "rate" | "lag" | "errors",
+  of: Of,
   width: number,
   height: number,
   now: number,
@@ -68,7 +63,12 @@ export function lineOf(
   }
   const last = all.at(-1)?.[of] ?? null;
   if (last !== null) points.at(-1)?.push(place(now, last));
-  return { points: points.filter((each) => each.length).map((each) => each.join(" ")), least, most, now: last };
+  return { points: points.filter((each) => each.length).map(pictured), least, most, now: last };
+}
+
+/** A point alone is a line to itself, which is drawn as a dot. */
+function pictured(points: string[]): string {
+  return (points.length === 1 ? [...points, ...points] : points).join(" ");
 }
 
 function round(value: number): number {

@@ -1,10 +1,10 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 
 import { ask, askAll, Refused, type Schemas, segment } from "../api/client.ts";
 import { usePolled, useStream } from "../api/live.ts";
 import { type Connector, type ConnectorState, rowsOf, type State, stateOf, WRONG } from "../model/connectors.ts";
 import { href } from "../model/route.ts";
-import { NONE, withSample } from "../model/samples.ts";
+import { samplesOf } from "../model/samples.ts";
 import { Charts } from "../parts/charts.tsx";
 import { Orders } from "../parts/orders.tsx";
 import { Path, short } from "../parts/path.tsx";
@@ -20,6 +20,7 @@ import { Letters } from "./letters/letters.tsx";
 const TABS = ["tasks", "letters", "configuration", "positions", "history", "log"] as const;
 const SILENT_MS = 30_000;
 const CONNECTOR_MS = 3000;
+const SAMPLES_MS = 10_000;
 const OTHERS_MS = 30_000;
 
 interface Asked {
@@ -43,11 +44,12 @@ export function ConnectorPage({ name, tab, rest, query }: Asked) {
     path,
   );
   const others = usePolled((signal) => askAll<Connector>("v1/connectors", "connectors", signal), OTHERS_MS, "others");
-  const [samples, setSamples] = useState(NONE);
-  useEffect(() => {
-    const seen = live.value;
-    if (seen) setSamples((before) => withSample(before, seen, Date.now()));
-  }, [live.value]);
+  const hour = usePolled(
+    async (signal) =>
+      samplesOf((await ask<Schemas["state.GetConnectorSamplesResponse"]>(`${path}/samples`, { signal })).samples ?? []),
+    SAMPLES_MS,
+    `${path}/samples`,
+  );
   const gone = isGone(stored.trouble?.error);
   const state = gone ? undefined : live.value;
   const connector = gone ? undefined : stored.value;
@@ -102,7 +104,7 @@ export function ConnectorPage({ name, tab, rest, query }: Asked) {
       </nav>
       {shown === "tasks" && state && (
         <Old of={[live]}>
-          <Charts samples={samples} />
+          <Charts samples={hour.value ?? []} />
           <Tasks name={name} tasks={state.tasks ?? []} />
         </Old>
       )}

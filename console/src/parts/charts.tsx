@@ -1,15 +1,15 @@
-// How a connector has been since its page was opened: small pictures, each with a text that says the same.
-import { lineOf, type Samples } from "../model/samples.ts";
+// How a connector has been in the last hour: small pictures, each with a text that says the same.
+import { LINES, lineOf, type Of, type Sample } from "../model/samples.ts";
 import { moment, number, t } from "../words/words.ts";
 
 const [WIDTH, HEIGHT] = [240, 48];
 
-export function Charts({ samples }: { samples: Samples }) {
-  const first = samples.all[0];
+export function Charts({ samples }: { samples: readonly Sample[] }) {
+  const first = samples[0];
   if (!first) return <></>;
   return (
     <section class="charts" aria-label={t("chart.title")}>
-      {(["rate", "lag", "errors"] as const).map((each) => (
+      {LINES.map((each) => (
         <Chart key={each} of={each} samples={samples} />
       ))}
       <p class="quiet">{t("chart.since", { time: moment(first.time) })}</p>
@@ -17,9 +17,9 @@ export function Charts({ samples }: { samples: Samples }) {
   );
 }
 
-function Chart({ of, samples }: { of: "rate" | "lag" | "errors"; samples: Samples }) {
-  const now = Math.max(Date.now(), samples.all.at(-1)?.time ?? 0);
-  const line = lineOf(samples.all, of, WIDTH, HEIGHT, now);
+function Chart({ of, samples }: { of: Of; samples: readonly Sample[] }) {
+  const now = Math.max(Date.now(), samples.at(-1)?.time ?? 0);
+  const line = lineOf(samples, of, WIDTH, HEIGHT, now);
   const title = t(`chart.${of}`);
   if (!line) return <></>;
   const text = t("chart.text", {

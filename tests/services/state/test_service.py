@@ -26,6 +26,7 @@ from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.store import database
 from rocketconnect_kit.testing import serve_for_test
+from services.state import keeper as keeping
 from services.state import newcomers, wire
 from services.state.core import AssignmentsTold, ConnectorsTold
 from services.state.keeper import Keeper
@@ -118,6 +119,19 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
         keeper.tell(AssignmentsTold(snapshot=True, assignments=(assignment(0), assignment(1, epoch=11))))
         yield Client(rpc.StateServiceStub(channel), keeper, configs)
     engine.dispose()
+
+
+async def test_how_a_connector_was_is_sampled_by_itself(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeping, "STEP_SECONDS", keeping.WRITE_SECONDS)
+    await client.report(task_report(0, metrics=pb.TaskMetrics(rate_out=7, errors=2)))
+    samples: list[pb.ConnectorSample] = []
+    while not samples:
+        await asyncio.sleep(0.05)
+        samples = list((await client.stub.GetConnectorSamples(pb.GetConnectorSamplesRequest(connector="name-u1"))).samples)
+    assert (samples[0].rate_out, samples[0].errors, samples[0].HasField("lag")) == (7, 0, False)
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await client.stub.GetConnectorSamples(pb.GetConnectorSamplesRequest(connector="nobody"))
+    assert error.value.code() is grpc.StatusCode.NOT_FOUND
 
 
 async def test_a_connector_shows_what_its_worker_reports_and_what_the_plan_gave(client: Client) -> None:

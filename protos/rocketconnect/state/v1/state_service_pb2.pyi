@@ -1052,6 +1052,107 @@ class WatchConnectorStateResponse(_message.Message):
 Global___WatchConnectorStateResponse: _TypeAlias = WatchConnectorStateResponse  # noqa: Y015
 
 @_typing.final
+class ConnectorSample(_message.Message):
+    """A connector at a moment."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TIME_FIELD_NUMBER: _builtins.int
+    STATE_FIELD_NUMBER: _builtins.int
+    RATE_OUT_FIELD_NUMBER: _builtins.int
+    LAG_FIELD_NUMBER: _builtins.int
+    ERRORS_FIELD_NUMBER: _builtins.int
+    BATCH_SECONDS_FIELD_NUMBER: _builtins.int
+    state: _connector_pb2.State.ValueType
+    """What it showed."""
+    rate_out: _builtins.float
+    """Records a second that were confirmed by the broker or made durable by the sink. Unset: nobody measured it."""
+    lag: _builtins.float
+    """What was left to do: messages of a sink, or what its source counts. Unset: not known of all tasks."""
+    errors: _builtins.int
+    """Errors since the sample before."""
+    batch_seconds: _builtins.float
+    """Seconds of a batch, the mean of those that ended since the sample before. Unset: none did."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When."""
+
+    def __init__(
+        self,
+        *,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        state: _connector_pb2.State.ValueType = ...,
+        rate_out: _builtins.float | None = ...,
+        lag: _builtins.float | None = ...,
+        errors: _builtins.int = ...,
+        batch_seconds: _builtins.float | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_seconds", b"_batch_seconds", "_lag", b"_lag", "_rate_out", b"_rate_out", "batch_seconds", b"batch_seconds", "lag", b"lag", "rate_out", b"rate_out", "time", b"time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_seconds", b"_batch_seconds", "_lag", b"_lag", "_rate_out", b"_rate_out", "batch_seconds", b"batch_seconds", "errors", b"errors", "lag", b"lag", "rate_out", b"rate_out", "state", b"state", "time", b"time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__batch_seconds: _TypeAlias = _typing.Literal["batch_seconds"]  # noqa: Y015
+    _WhichOneofArgType__batch_seconds: _TypeAlias = _typing.Literal["_batch_seconds", b"_batch_seconds"]  # noqa: Y015
+    _WhichOneofReturnType__lag: _TypeAlias = _typing.Literal["lag"]  # noqa: Y015
+    _WhichOneofArgType__lag: _TypeAlias = _typing.Literal["_lag", b"_lag"]  # noqa: Y015
+    _WhichOneofReturnType__rate_out: _TypeAlias = _typing.Literal["rate_out"]  # noqa: Y015
+    _WhichOneofArgType__rate_out: _TypeAlias = _typing.Literal["_rate_out", b"_rate_out"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_seconds) -> _WhichOneofReturnType__batch_seconds | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__lag) -> _WhichOneofReturnType__lag | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rate_out) -> _WhichOneofReturnType__rate_out | None: ...
+
+Global___ConnectorSample: _TypeAlias = ConnectorSample  # noqa: Y015
+
+@_typing.final
+class GetConnectorSamplesRequest(_message.Message):
+    """See StateService.GetConnectorSamples."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CONNECTOR_FIELD_NUMBER: _builtins.int
+    connector: _builtins.str
+    """The name of the connector."""
+    def __init__(
+        self,
+        *,
+        connector: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["connector", b"connector"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetConnectorSamplesRequest: _TypeAlias = GetConnectorSamplesRequest  # noqa: Y015
+
+@_typing.final
+class GetConnectorSamplesResponse(_message.Message):
+    """See StateService.GetConnectorSamples."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SAMPLES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___ConnectorSample]:
+        """The samples, the oldest first."""
+
+    def __init__(
+        self,
+        *,
+        samples: _abc.Iterable[Global___ConnectorSample] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["samples", b"samples"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetConnectorSamplesResponse: _TypeAlias = GetConnectorSamplesResponse  # noqa: Y015
+
+@_typing.final
 class ListTaskLogsRequest(_message.Message):
     """See StateService.ListTaskLogs."""
 

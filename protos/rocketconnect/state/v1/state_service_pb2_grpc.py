@@ -58,6 +58,11 @@ class StateServiceStub:
                 request_serializer=rocketconnect_dot_state_dot_v1_dot_state__service__pb2.WatchConnectorStateRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_state_dot_v1_dot_state__service__pb2.WatchConnectorStateResponse.FromString,
                 _registered_method=True)
+        self.GetConnectorSamples = channel.unary_unary(
+                '/rocketconnect.state.v1.StateService/GetConnectorSamples',
+                request_serializer=rocketconnect_dot_state_dot_v1_dot_state__service__pb2.GetConnectorSamplesRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_state_dot_v1_dot_state__service__pb2.GetConnectorSamplesResponse.FromString,
+                _registered_method=True)
         self.ListTaskLogs = channel.unary_unary(
                 '/rocketconnect.state.v1.StateService/ListTaskLogs',
                 request_serializer=rocketconnect_dot_state_dot_v1_dot_state__service__pb2.ListTaskLogsRequest.SerializeToString,
@@ -100,6 +105,14 @@ class StateServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def GetConnectorSamples(self, request, context):
+        """How a connector was in the last hour: a sample each ten seconds, the oldest first. They are kept in memory, since the leading
+        state service began, and of 5,000 connectors at most.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def ListTaskLogs(self, request, context):
         """The last log lines of a connector's tasks (starts, stops, warnings, errors), the oldest first.
         """
@@ -129,6 +142,11 @@ def add_StateServiceServicer_to_server(servicer, server):
                     servicer.WatchConnectorState,
                     request_deserializer=rocketconnect_dot_state_dot_v1_dot_state__service__pb2.WatchConnectorStateRequest.FromString,
                     response_serializer=rocketconnect_dot_state_dot_v1_dot_state__service__pb2.WatchConnectorStateResponse.SerializeToString,
+            ),
+            'GetConnectorSamples': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetConnectorSamples,
+                    request_deserializer=rocketconnect_dot_state_dot_v1_dot_state__service__pb2.GetConnectorSamplesRequest.FromString,
+                    response_serializer=rocketconnect_dot_state_dot_v1_dot_state__service__pb2.GetConnectorSamplesResponse.SerializeToString,
             ),
             'ListTaskLogs': grpc.unary_unary_rpc_method_handler(
                     servicer.ListTaskLogs,
@@ -248,6 +266,33 @@ class StateService:
             '/rocketconnect.state.v1.StateService/WatchConnectorState',
             rocketconnect_dot_state_dot_v1_dot_state__service__pb2.WatchConnectorStateRequest.SerializeToString,
             rocketconnect_dot_state_dot_v1_dot_state__service__pb2.WatchConnectorStateResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetConnectorSamples(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.state.v1.StateService/GetConnectorSamples',
+            rocketconnect_dot_state_dot_v1_dot_state__service__pb2.GetConnectorSamplesRequest.SerializeToString,
+            rocketconnect_dot_state_dot_v1_dot_state__service__pb2.GetConnectorSamplesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -45,6 +45,10 @@ class StateServiceStub:
     """The states of all connectors, by name, a page at a time."""
     WatchConnectorState: _grpc.UnaryStreamMultiCallable[_state_service_pb2.WatchConnectorStateRequest, _state_service_pb2.WatchConnectorStateResponse]
     """The state of a connector now, and again at every change of it or of its counters, at most once in the interval."""
+    GetConnectorSamples: _grpc.UnaryUnaryMultiCallable[_state_service_pb2.GetConnectorSamplesRequest, _state_service_pb2.GetConnectorSamplesResponse]
+    """How a connector was in the last hour: a sample each ten seconds, the oldest first. They are kept in memory, since the leading
+    state service began, and of 5,000 connectors at most.
+    """
     ListTaskLogs: _grpc.UnaryUnaryMultiCallable[_state_service_pb2.ListTaskLogsRequest, _state_service_pb2.ListTaskLogsResponse]
     """The last log lines of a connector's tasks (starts, stops, warnings, errors), the oldest first."""
 
@@ -65,6 +69,10 @@ class StateServiceAsyncStub(StateServiceStub):
     """The states of all connectors, by name, a page at a time."""
     WatchConnectorState: _aio.UnaryStreamMultiCallable[_state_service_pb2.WatchConnectorStateRequest, _state_service_pb2.WatchConnectorStateResponse]  # type: ignore[assignment]
     """The state of a connector now, and again at every change of it or of its counters, at most once in the interval."""
+    GetConnectorSamples: _aio.UnaryUnaryMultiCallable[_state_service_pb2.GetConnectorSamplesRequest, _state_service_pb2.GetConnectorSamplesResponse]  # type: ignore[assignment]
+    """How a connector was in the last hour: a sample each ten seconds, the oldest first. They are kept in memory, since the leading
+    state service began, and of 5,000 connectors at most.
+    """
     ListTaskLogs: _aio.UnaryUnaryMultiCallable[_state_service_pb2.ListTaskLogsRequest, _state_service_pb2.ListTaskLogsResponse]  # type: ignore[assignment]
     """The last log lines of a connector's tasks (starts, stops, warnings, errors), the oldest first."""
 
@@ -106,6 +114,16 @@ class StateServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_state_service_pb2.WatchConnectorStateResponse], _abc.AsyncIterator[_state_service_pb2.WatchConnectorStateResponse]]:
         """The state of a connector now, and again at every change of it or of its counters, at most once in the interval."""
+
+    @_abc_1.abstractmethod
+    def GetConnectorSamples(
+        self,
+        request: _state_service_pb2.GetConnectorSamplesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_state_service_pb2.GetConnectorSamplesResponse, _abc.Awaitable[_state_service_pb2.GetConnectorSamplesResponse]]:
+        """How a connector was in the last hour: a sample each ten seconds, the oldest first. They are kept in memory, since the leading
+        state service began, and of 5,000 connectors at most.
+        """
 
     @_abc_1.abstractmethod
     def ListTaskLogs(
