@@ -81,12 +81,11 @@ def _copy(source: Source, target: Target, *, again: bool) -> Schema:
 
 
 def _published(source: str) -> dict[str, dict[str, str]]:
-    """By type of the source what docs/types.md says of it: by the heads of its columns."""
+    """By type of the source what docs/types.md says of it: by the heads of its columns. Equal ones share a line."""
     section = TYPES.read_text().partition(f"### From {source}\n")[2].partition("\n#")[0]
-    lines = [re.findall(r"`([^`]*)`|(?<=\| )([A-Za-z, ]+)(?= \|)", line) for line in section.splitlines() if line.startswith("|")]
-    cells = [[code or plain for code, plain in line] for line in lines]
-    head, *rows_ = [line for line in cells if line]
-    return {row[0]: dict(zip(head[1:], row[1:], strict=True)) for row in rows_}
+    lines = [line.strip("|").split("|") for line in section.splitlines() if line.startswith("|")]
+    (_, *heads), _, *rows_ = [[cell.strip(" `") for cell in line] for line in lines]
+    return {name: dict(zip(heads, told, strict=True)) for names, *told in rows_ for name in re.split("`, `", names)}
 
 
 @pytest.mark.slow
