@@ -19,7 +19,7 @@ from rocketconnect_sdk.record import Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.sink import BufferedSink, Sink
 from rocketconnect_sdk.source import Source
 
-SECONDS = 600.0
+SECONDS = 60.0
 
 
 def offered(order: dict[str, Any]) -> Any:
