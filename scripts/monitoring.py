@@ -188,7 +188,9 @@ def page() -> str:
     parts += _table(of_rounds())
     parts.append(_THEIRS)
     for labels in dict.fromkeys(tuple(each.labels) for each in names.ALL.values()):
-        parts.append(f"\nWith {_listed(labels)}:\n\n| metric | what it says |\n|---|---|\n")
+        asked = dict.fromkeys(each.asked for each in names.ALL.values() if tuple(each.labels) == labels)
+        about = _filled(f"With {_listed(labels)}, asked for by {_listed(asked)}:")
+        parts.append(f"\n{about}\n| metric | what it says |\n|---|---|\n")
         parts += [f"| {name} | {text} |\n" for name, text in _theirs(labels)]
     parts.append(_NOT_THERE)
     parts += [f"| `{name}` | {why} |\n" for name, why in names.MISSING.items()]
