@@ -1,8 +1,9 @@
 """`make reference`: writes docs/monitoring.md, how to watch RocketConnect, with every metric as its definition says."""
 
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import prometheus_client
@@ -28,69 +29,76 @@ PAGE = Path(__file__).resolve().parent.parent / "docs/monitoring.md"
 _HEAD = """\
 # Watching it
 
-`make reference` makes this page, from the definitions of metrics and dashboards.
-
-- **The exporter** tells of all connectors, tasks and workers on one address: `rocketconnect serve exporter`, or the one of
-  `rocketconnect up`, which says where when it is ready. A scrape asks the services: an exporter needs nothing but their addresses.
+- **The exporter** tells of all connectors, tasks and workers on one address: `rocketconnect serve exporter`, or the one that
+  `rocketconnect up` prints. It needs the addresses of the services alone.
 - **Each service** tells of itself on `ROCKETCONNECT_METRICS_PORT`: calls, its store, whether it leads, memory and processor.
-- **Prometheus**: [deploy/prometheus](../deploy/prometheus) has what to scrape, rules that record what dashboards ask for, and
-  alerts. [Alerts](alerts.md#alerts) says of each what it means and what to do.
+- **Prometheus**: [deploy/prometheus](../deploy/prometheus) has scrape jobs, recording rules and [alerts](alerts.md#alerts).
 - **Grafana** 11.6 or newer: import the files in [deploy/grafana](../deploy/grafana), or have Grafana provision them.
 
-Names end in their base unit, counters in `_total`. Series of a task carry `connector` and `task`, and not the worker: a task that
-moves goes on with its series, and `rocketconnect_task_worker_info` says where it is. Counters begin at 0 when a task is started
-again, as Prometheus expects of counters.
+Names end in their base unit, counters in `_total`. Counters begin at 0 when a task is started again. A task that moves to another
+worker goes on with its series; `rocketconnect_task_worker_info` says where it is. [Alerts and metrics](alerts.md#metrics) says how
+to read lag, freshness and others. `make reference` makes this page from the definitions of metrics and dashboards.
 """
-_PICTURES = """
-The pictures are of one run of six minutes with four connectors, in which things were broken on purpose. `python -m
-scripts.pictures` makes them again: it runs `rocketconnect up --watch`, asks its Prometheus what each panel asks, and draws the
-answers where Grafana has the panels. Grafana itself draws more finely.
+_DASHBOARDS = """
+## Dashboards
+
+In Grafana each panel says which question it answers. The pictures are of one run of six minutes with four connectors, in which
+things were broken on purpose. `python -m scripts.pictures` makes them again; Grafana itself draws more finely.
 """
+_OF_EXPORTER = """
+## Metrics
+
+### Of the exporter
+
+Of each task, with the labels `connector` and `task`, and those of the row:
+
+"""
+_OF_OTHERS = "\nOf connectors, workers and the exporter itself:\n\n"
 _OF_SERVICES = """
 ### Of each service
 
-The gateway alone has those of REST, and executors with `--lineage-url` alone that of lineage.
-Beside these each has `process_*` and `python_*`, as all of Prometheus' clients in Python.
+The gateway alone has those of REST, executors with `--lineage-url` alone that of lineage. Each has `process_*` and `python_*`, too.
 
 """
 _OF_BROKERS = """
 ### Of RocketMQ
 
 With `ROCKETCONNECT_ROCKETMQ_METRICS=true` and `ROCKETCONNECT_NAME_SERVER` the exporter has the metrics of
-[RocketMQ exporter](https://github.com/apache/rocketmq-exporter) as well, under its names and with its labels: its dashboard
-(Grafana's number 10477) works unchanged, and no second exporter is needed. ACL and TLS are told as to executors
-(`ROCKETCONNECT_ROCKETMQ_ACCESS_KEY` and so on); the user asks brokers of all topics and groups, so it is a super user.
+[RocketMQ exporter](https://github.com/apache/rocketmq-exporter) as well, with its names and labels. Its dashboard (Grafana's
+number 10477) works unchanged.
 
-Brokers are asked each 30 s (`ROCKETCONNECT_ROCKETMQ_INTERVAL_SECONDS`), beside scrapes and not by them, and have as long to
-answer. One that is away is a 0 of `rocketconnect_rocketmq_up` for an hour, and the series of all others are there; without a
-round for three intervals there are none. Of topics, of groups in topics and of clients at most 1000 each
-(`ROCKETCONNECT_ROCKETMQ_MOST`) have series, topics of users first; `rocketconnect_rocketmq_left_out` says how many have not.
-Of 400 topics and 200 groups in them a round takes 3 s, and a third of a second of a processor.
+- ACL and TLS are set as for executors (`ROCKETCONNECT_ROCKETMQ_ACCESS_KEY` and so on). The user has to be a super user, because it
+  asks for all topics and groups.
+- Brokers are asked each 30 s (`ROCKETCONNECT_ROCKETMQ_INTERVAL_SECONDS`), not by scrapes. Without a round for three intervals there
+  are no series.
+- A broker that is away is a 0 of `rocketconnect_rocketmq_up` for an hour.
+- Of topics, of groups in topics and of clients at most 1000 each (`ROCKETCONNECT_ROCKETMQ_MOST`) have series, topics of users
+  first. `rocketconnect_rocketmq_left_out` counts the others.
+- A round over 400 topics and 200 groups takes 3 s, and a third of a second of a processor.
 
-Brokers do not tell of their Java's memory and garbage. [Prometheus' JMX exporter](https://github.com/prometheus/jmx_exporter)
-does, an agent within their process. `rocketconnect up --watch` gives its own name server and broker one, and asks it. To a broker
-of your own you give it so:
+Brokers do not tell of their Java's memory and garbage. An agent within their process does,
+[Prometheus' JMX exporter](https://github.com/prometheus/jmx_exporter). `rocketconnect up --watch` gives its own name server and
+broker one. To give one to a broker of your own:
 
 ```sh
 printf 'rules: []\\nexcludeObjectNames: ["*:*"]\\n' > jmx.yaml
 JAVA_OPT_EXT="-javaagent:jmx_prometheus_javaagent-1.0.1.jar=9404:jmx.yaml" sh bin/mqbroker -n namesrv:9876
 ```
 
-Port 9404 then has `jvm_memory_used_bytes`, `jvm_memory_max_bytes` and `jvm_gc_collection_seconds`, in 11 kB. Name the
-job that scrapes it `rocketmq-java`, with a label `process`: the panels `Heaps of Java` and `Garbage of Java` and the
-alert `RocketConnectBrokerHeapLow` ask for that. The agent takes half a second to a second of a processor at the start,
-10 to 30 MiB, and 30 ms for a scrape on a busy machine.
+Scrape port 9404 by a job with the name `rocketmq-java` and a label `process`. The panels `Heaps of Java` and `Garbage of Java` ask
+for that, and so does the alert `RocketConnectBrokerHeapLow`. The agent takes up to a second of a processor at the start, and 10 to
+30 MiB.
 
 """
 _THEIRS = """
-RocketMQ exporter's, all of them gauges, and what a broker is asked for each. Where they differ: what a broker does not know
-(-1) has no sample, `rocketmq_brokeruntime_remain_howmanydata_toflush` counts its unit in, `cluster` is that of the broker, and a
-label has at most 100 addresses.
+RocketMQ exporter's are gauges. These differ from it:
 
-| metric | labels | what it says | asked |
-|---|---|---|---|
+- What a broker does not know (-1) has no sample.
+- `rocketmq_brokeruntime_remain_howmanydata_toflush` counts its unit in.
+- `cluster` is that of the broker, and a label has at most 100 addresses.
 """
 _NOT_THERE = "\nNot there:\n\n| metric | why not |\n|---|---|\n"
+_OF_A_TASK = ("connector", "task")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,28 +172,60 @@ def of_brokers() -> Iterator[Described]:
 
 def page() -> str:
     """The page."""
-    parts = [_HEAD, "\n## Dashboards\n", _PICTURES]
+    parts = [_HEAD, _DASHBOARDS]
     for each in pages():
-        parts.append(f"\n### {each.title.partition(': ')[2].capitalize()}\n\n{each.about}\n\n| panel | question |\n|---|---|\n")
-        parts += [f"| {panel.title} | {panel.description} |\n" for _, row in each.rows for panel in (made.build() for made in row)]
+        parts.append(f"\n### {each.title.partition(': ')[2].capitalize()}\n\n{_filled(each.about)}\n")
+        parts += [_filled(f"- **{row}**: {'; '.join(str(made.build().title) for made in panels)}") for row, panels in each.rows]
         parts += [_pictured(picture) for picture in shown.PICTURES if f"rocketconnect-{picture.dashboard}" == each.uid]
-    parts.append("\n## Metrics\n\n### Of the exporter\n\n")
-    parts += _table(of_exporter())
+    told = list(of_exporter())
+    parts.append(_OF_EXPORTER)
+    parts += _table(replace(each, labels=each.labels[2:]) for each in told if _of_a_task(each))
+    parts.append(_OF_OTHERS)
+    parts += _table(each for each in told if not _of_a_task(each))
     parts.append(_OF_SERVICES)
     parts += _table(of_services())
     parts.append(_OF_BROKERS)
     parts += _table(of_rounds())
     parts.append(_THEIRS)
-    for named in names.ALL.values():
-        parts.append(f"| `{named.name}` | {_listed(named.labels)} | {named.text} | `{named.asked}` |\n")
+    for labels in dict.fromkeys(tuple(each.labels) for each in names.ALL.values()):
+        asked = dict.fromkeys(each.asked for each in names.ALL.values() if tuple(each.labels) == labels)
+        about = _filled(f"With {_listed(labels)}, asked for by {_listed(asked)}:")
+        parts.append(f"\n{about}\n| metric | what it says |\n|---|---|\n")
+        parts += [f"| {name} | {text} |\n" for name, text in _theirs(labels)]
     parts.append(_NOT_THERE)
     parts += [f"| `{name}` | {why} |\n" for name, why in names.MISSING.items()]
     return "".join(parts)
 
 
+def _filled(text: str) -> str:
+    indent = "  " * text.startswith("- ")
+    return textwrap.fill(text, 130, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False) + "\n"
+
+
+def _of_a_task(described: Described) -> bool:
+    return tuple(described.labels[:2]) == _OF_A_TASK
+
+
+def _theirs(labels: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield RocketMQ exporter's metrics with these labels: those that differ in a span of time alone are one row."""
+    rates = {names.runtime(f"{end}_tps{span}"): end for end in names.RATES for span in names.SPANS}
+    times = [names.runtime(f"pmdt_{end}") for end in names.PUT_TIMES]
+    rows = {each.name: (f"`{each.name}`", each.text) for each in names.ALL.values() if tuple(each.labels) == labels}
+    for name, row in rows.items():
+        if name in rates and name.endswith(f"_tps{names.SPANS[0]}"):
+            others = ", ".join(f"`_tps{span}`" for span in names.SPANS[1:])
+            spans = ", ".join(map(str, names.SPANS[:-1]))
+            yield f"`{name}`, {others}", f"{names.RATES[rates[name]][1]} a second, in the last {spans} or {names.SPANS[-1]} s."
+        elif name == times[0]:
+            ends = ", ".join(f"`{end}`" for end in names.PUT_TIMES)
+            yield f"`{names.runtime('pmdt_')}TIME`", f"Messages of the last minute that took so long to put. TIME is one of {ends}."
+        elif name not in rates and name not in times:
+            yield row
+
+
 def _pictured(picture: shown.Picture) -> str:
     named = f"{', '.join(picture.rows[:-1])} and {picture.rows[-1]}"
-    return f"\n{picture.caption}\n\n![{named}]({shown.FOLDER.name}/{picture.name}.png)\n"
+    return f"\n{_filled(picture.caption)}\n![{named}]({shown.FOLDER.name}/{picture.name}.png)\n"
 
 
 def _of_family(metric: Metric) -> Described:
@@ -204,7 +244,7 @@ def _of_counted(counted: MetricWrapperBase) -> Described:
     return Described(metric.name + end, metric.type, labels, metric.documentation)
 
 
-def _table(described: Iterator[Described]) -> Iterator[str]:
+def _table(described: Iterable[Described]) -> Iterator[str]:
     yield "| metric | type | labels | what it says |\n|---|---|---|---|\n"
     for each in described:
         yield f"| `{each.name}` | {each.type} | {_listed(each.labels)} | {each.meaning} |\n"

@@ -46,7 +46,7 @@ What is written in a configuration, by the type of an option:
 | list | `a,b,c` |
 """
 
-_PAGES = [DOCS / name for name in ("connectors.md", "transforms.md", "converters.md")]
+_PAGES = [DOCS / name for name in ("connectors.md", "files.md", "transforms.md", "converters.md")]
 _KINDS = {
     "source": ("Sources", "`connector.class=NAME`."),
     "sink": ("Sinks", "`connector.class=NAME`."),

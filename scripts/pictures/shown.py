@@ -48,7 +48,7 @@ PICTURES = (
         "overview",
         "overview",
         ("What is wrong", "What flows"),
-        "One task has failed; every hundredth line of `orders-in` becomes a dead letter; `clicks-out` was paused for a fifth of "
+        "One task has failed. Every hundredth line of `orders-in` becomes a dead letter. `clicks-out` was paused for a fifth of "
         "the time, fell behind, and caught up. Rates are those of the last five minutes, so all of them rise in the first five.",
     ),
     Picture(
