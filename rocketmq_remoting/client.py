@@ -13,12 +13,12 @@ from rocketmq_remoting.batch import EncodedBatch
 from rocketmq_remoting.connections.heartbeat import Heartbeat
 from rocketmq_remoting.connections.network import Lane, Network
 from rocketmq_remoting.errors import GroupNotFound, InvalidRequest, NotSent, RequestTimeout, TopicNotFound
-from rocketmq_remoting.lookup import Lookup
 from rocketmq_remoting.model import Message, MessageQueue, Permission, SqlFilter
 from rocketmq_remoting.offsets import Offsets
 from rocketmq_remoting.protocol.requests import filter_expression
 from rocketmq_remoting.protocol.signature import Credentials
 from rocketmq_remoting.pulls.filters import Filters
+from rocketmq_remoting.pulls.lookup import Lookup
 from rocketmq_remoting.pulls.pulling import PullLane
 from rocketmq_remoting.routes import Routes
 from rocketmq_remoting.sending import Sender, encode_messages
@@ -44,7 +44,8 @@ class Client:
     All times are seconds unless a name says `_ms`. Every call ends by its timeout. What can be raised is in
     `rocketmq_remoting.errors`; each call may raise `RetriableError` in its forms and `NoPermission`.
 
-    What brokers know of themselves, of topics, groups and clients is asked by `admin`; `settings` has those of topics and groups.
+    What brokers know of themselves, of topics, groups and clients is asked by `admin`; `settings` has those of topics and groups,
+    and `lookup` finds messages by their keys.
 
     Order within a queue holds only with at most one send under way for it: a broker runs several send threads.
 
@@ -89,7 +90,7 @@ class Client:
         self.settings = Settings(self._network, self._routes, timeout)
         self._heartbeat = Heartbeat(self._network, self._routes, self.client_id, group, _HEARTBEAT_INTERVAL)
         self._offsets = Offsets(self._routes, self._heartbeat, timeout)
-        self._lookup = Lookup(self._routes, timeout)
+        self.lookup = Lookup(self._routes, timeout)
         self._sender = Sender(self._network, self._routes, group)
         self._barrier_brokers: set[str] = set()
         self._filters = Filters(self._routes, self.client_id, timeout)
@@ -254,26 +255,6 @@ class Client:
             self._routes.doubt(queue.broker)
             raise
         return PullLane(connection, queue, group, suspend, max_bytes, message_filter, self._timeout)
-
-    # --- keys
-
-    def find(self, topic: str, key: str, *, since_ms: int = 0, most: int = 64) -> list[tuple[MessageQueue, int]]:
-        """Return where messages are that have this word among their keys, by the brokers' index, in no order.
-
-        Other messages may be among them, as the index has hashes: look at the keys of what is there. Messages of batch topics,
-        and what is not indexed yet or no longer, are not found.
-
-        Args:
-            topic: its name.
-            key: one word; `Message.keys` separates words by spaces.
-            since_ms: only what was stored at or after this time, in milliseconds since 1970; what is up to a second older may
-                be among it.
-            most: how many of each broker at most, the newest; a broker has its own limit (64 by default).
-
-        Raises:
-            TopicNotFound: no broker has announced it.
-        """
-        return self._lookup.find(topic, key, since_ms=since_ms, most=most)
 
     # --- offsets
 

@@ -94,7 +94,7 @@ def test_a_message_is_found_by_its_key(started: Started, page: Page) -> None:
         for number in range(3):
             client.send(queue, Message(b"the one" if number == 1 else b"another", keys=f"order-{number}"))
         client.barrier(queue.broker, 60)
-        wait_until(lambda: client.find("keyed", "order-1") != [], 60)
+        wait_until(lambda: client.lookup.find("keyed", "order-1") != [], 60)
     page.show(f"{started.url}#/topics/keyed?start=key&at=order-1")
     page.sees("the one", "order-1")
     assert "another" not in page.text()

@@ -69,7 +69,7 @@ class RocketMQTopics:
     def keyed(self, topic: str, key: str, since_ms: int, most: int) -> Sequence[tuple[str, int]]:
         """Queues and offsets of messages that may have this key, by RocketMQ's index; of each broker the newest."""
         with _understood():
-            return [(text(queue), offset) for queue, offset in self._client.find(topic, key, since_ms=since_ms, most=most)]
+            return [(text(queue), offset) for queue, offset in self._client.lookup.find(topic, key, since_ms=since_ms, most=most)]
 
     def read(self, queue: str, start: int, until: int, *, tag: str = "") -> tuple[Sequence[Message], int]:
         """See TopicReader."""

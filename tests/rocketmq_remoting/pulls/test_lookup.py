@@ -7,7 +7,7 @@ import pytest
 
 from rocketmq_remoting import Client, Message, MessageQueue
 from rocketmq_remoting.errors import ProtocolError, TopicNotFound
-from rocketmq_remoting.lookup import _places
+from rocketmq_remoting.pulls.lookup import _places
 
 TopicMaker = Callable[..., list[MessageQueue]]
 
@@ -19,14 +19,14 @@ def test_places_of_messages_with_a_word_among_their_keys_are_found(client: Clien
         client.send(queue, Message(b"x", keys=keys))
     client.barrier(first.broker)
     deadline = time.monotonic() + 60
-    while sorted(client.find(first.topic, "order-1")) != [(first, 0), (second, 1)]:
+    while sorted(client.lookup.find(first.topic, "order-1")) != [(first, 0), (second, 1)]:
         assert time.monotonic() < deadline
-    assert client.find(first.topic, "order-3") == []
-    assert len(client.find(first.topic, "order-1", most=1)) == 1
+    assert client.lookup.find(first.topic, "order-3") == []
+    assert len(client.lookup.find(first.topic, "order-1", most=1)) == 1
     in_a_minute_ms = time.time_ns() // 1_000_000 + 60_000
-    assert client.find(first.topic, "order-1", since_ms=in_a_minute_ms) == []
+    assert client.lookup.find(first.topic, "order-1", since_ms=in_a_minute_ms) == []
     with pytest.raises(TopicNotFound):
-        client.find("nobody-has-it", "order-1")
+        client.lookup.find("nobody-has-it", "order-1")
 
 
 def test_an_answer_that_is_cut_short_or_goes_nowhere_is_told() -> None:

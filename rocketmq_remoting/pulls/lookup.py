@@ -23,14 +23,28 @@ _END_OF_TIME_MS = (1 << 63) - 1
 
 
 class Lookup:
-    """See Client.find. Safe for concurrent use."""
+    """Where messages with some key are. Safe for concurrent use."""
 
     def __init__(self, routes: Routes, timeout: float) -> None:
         self._routes = routes
         self._timeout = timeout
 
-    def find(self, topic: str, key: str, *, since_ms: int, most: int) -> list[tuple[MessageQueue, int]]:
-        """See Client.find."""
+    def find(self, topic: str, key: str, *, since_ms: int = 0, most: int = 64) -> list[tuple[MessageQueue, int]]:
+        """Return where messages are that have this word among their keys, by the brokers' index, in no order.
+
+        Other messages may be among them, as the index has hashes: look at the keys of what is there. Messages of batch topics,
+        and what is not indexed yet or no longer, are not found.
+
+        Args:
+            topic: its name.
+            key: one word; `Message.keys` separates words by spaces.
+            since_ms: only what was stored at or after this time, in milliseconds since 1970; what is up to a second older may
+                be among it.
+            most: how many of each broker at most, the newest; a broker has its own limit (64 by default).
+
+        Raises:
+            TopicNotFound: no broker has announced it.
+        """
         fields = {
             "topic": topic,
             "key": key,
