@@ -1,6 +1,5 @@
 """What is in folders."""
 
-import os
 from pathlib import Path
 
 from connectors.file_source.folders import entries, files
@@ -10,7 +9,7 @@ def test_files_have_their_inodes_and_a_link_that_leads_to_itself_hides_none(tmp_
     (tmp_path / "folder").mkdir()
     for name in ("a", "b", "c"):
         (tmp_path / name).touch()
-        os.symlink(tmp_path / f"{name}.link", tmp_path / f"{name}.link")
+        (tmp_path / f"{name}.link").symlink_to(tmp_path / f"{name}.link")
     assert dict(files([tmp_path])) == {(tmp_path / name).stat().st_ino: tmp_path / name for name in ("a", "b", "c")}
     assert sorted(entry.name for entry in entries(tmp_path)) == ["a", "a.link", "b", "b.link", "c", "c.link", "folder"]
 
