@@ -1,6 +1,5 @@
 """Places in files that people name: which file a partition is, and whether a line begins there."""
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
 
 from connectors.file_source.content import Content, Plain, is_glob, is_gzip, open_content
+from connectors.file_source.folders import files
 from connectors.file_source.identity import HEAD_BYTES, Identity, Places, head_of
 from connectors.file_source.present import readable_files
 from rocketconnect_sdk.errors import PermanentError, Problem
@@ -187,13 +187,8 @@ def last_end(content: Content, *, over: bool) -> Offset:
 def _beside(filename: str, inode: int | None = None) -> Iterable[Path]:
     """Files, of this inode if there is one: under a name that is configured, or rotated away beside it."""
     named = [Path(name) for name in (glob(filename, recursive=True) if is_glob(filename) else [filename])]  # noqa: PTH207
-    for directory in dict.fromkeys([*(path.parent for path in named), Path(filename).parent]):
-        try:
-            with os.scandir(directory) as entries:
-                yield from [Path(entry.path) for entry in entries if inode in (None, entry.inode()) and entry.is_file()]
-        except OSError:
-            # A pattern's directory need not exist, or is a pattern itself.
-            continue
+    folders = dict.fromkeys([*(path.parent for path in named), Path(filename).parent])
+    return [path for number, path in files(folders) if inode in (None, number)]
 
 
 def _line_end_before(content: Content, at: int) -> int | None:

@@ -7,13 +7,14 @@ from glob import glob  # Path.glob takes no absolute patterns
 from pathlib import Path
 
 from connectors.file_source.content import is_glob, is_gzip, trouble
+from connectors.file_source.folders import files
 from connectors.file_source.identity import Places
 from connectors.file_source.present import is_excluded
 from connectors.file_source.reader import Reader
 from connectors.file_source.records import Format
 from connectors.file_source.rotation.copies import Copies
 from connectors.file_source.rotation.dealing import BY_HEAD, Dealing, Key
-from connectors.file_source.rotation.forgetting import Forgetting, in_folders
+from connectors.file_source.rotation.forgetting import Forgetting
 from connectors.file_source.rotation.formers import Former, Formers
 from connectors.file_source.rotation.hands import Hands
 from connectors.file_source.rotation.told import copied, lost, replaced, unended
@@ -321,7 +322,7 @@ class FileSourceTask(SourceTask):
         directories = {path.parent for path in found.values()} | {Path(self._filename).parent}
         if not missing or not self._follow:
             return
-        paths = [path for inode, path in in_folders(directories).items() if inode in missing]
+        paths = (path for inode, path in files(directories) if inode in missing)
         for key, path in self._dealing.found(paths).items():
             if key[1] in missing and key not in self._readers:
                 self._make_room()

@@ -9,7 +9,7 @@ from connectors.jdbc_sink.naming import ALLOWED, naming_problems
 from rocketconnect_sdk.columns.declared import columns_option, given_columns, parse_columns
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_ROWS, flush_interval
-from rocketconnect_sdk.configuration.patterns import compiled, patterns_problem
+from rocketconnect_sdk.configuration.linear_patterns import Allowed, allowed_problem
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
@@ -50,7 +50,7 @@ class JdbcSink(DataFrameSink):
             "makes of ${database}, ${schema} or ${table}. Needed where it has one of these. Tables of positions are never written.",
             Kind.LIST,
             "",
-            check=patterns_problem,
+            check=allowed_problem,
             fix="Write regular expressions with commas between them, such as orders.*,customers.",
         ),
         Option(
@@ -157,7 +157,7 @@ class JdbcSink(DataFrameSink):
         owner = (context.generation, context.epoch)
         writing = SinkSettings(
             config["table.name.format"],
-            tuple(map(compiled, config[ALLOWED])),
+            Allowed(config[ALLOWED]) if config[ALLOWED] else None,
             config["insert.mode"] != _INSERT,
             config["insert.mode"] == _UPDATE,
             () if config["pk.mode"] == _NONE else tuple(config["pk.fields"]),

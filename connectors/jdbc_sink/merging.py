@@ -1,6 +1,5 @@
 """Changes of rows as statements: rows are given to the database, and merged into their table."""
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from logging import Logger
@@ -12,6 +11,7 @@ from connectors.jdbc.dialect import Connection, execute
 from connectors.jdbc.given import Given
 from connectors.jdbc_sink.shape import Shape
 from connectors.jdbc_sink.staged import Staged
+from rocketconnect_sdk.configuration.linear_patterns import Allowed
 from rocketconnect_sdk.evolution import Policy
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.targets.changes import Changes, Step, last_of_each, numbered, steps, those, within
@@ -27,7 +27,7 @@ class SinkSettings:
 
     Attributes:
         table: The format of the table's name.
-        allowed: Regular expressions for names that a record says, see naming.
+        allowed: Names that a record may say, see naming.
         keyed: Rows of a key that is there replace it; else rows are inserted.
         update: Rows of a key that is not there are left out.
         key: The columns of the key; empty: those of the table's primary key.
@@ -41,7 +41,7 @@ class SinkSettings:
     """
 
     table: str
-    allowed: tuple[re.Pattern[str], ...]
+    allowed: Allowed | None
     keyed: bool
     update: bool
     key: tuple[str, ...]

@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from rocketconnect_sdk.configuration.patterns import matches_any
+from rocketconnect_sdk.configuration.linear_patterns import LONGEST, Allowed
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import Schema
 
 if TYPE_CHECKING:
-    import re
-
     import pyarrow as pa
 
     from connectors.jdbc import Dialect
@@ -25,13 +23,13 @@ def is_told(form: str) -> bool:
 
 
 def by_table(
-    form: str, allowed: Sequence["re.Pattern[str]"], dialect: "Dialect", values: "pa.Array", schema: Schema, topics: Sequence[str]
+    form: str, allowed: Allowed | None, dialect: "Dialect", values: "pa.Array", schema: Schema, topics: Sequence[str]
 ) -> tuple[dict[str, list[int]], dict[int, str]]:
     """The records of each table, by their indexes, and what is wrong with those that go to none.
 
     Args:
         form: See table.name.format.
-        allowed: Of which one matches the whole name that a record says; none: all are taken.
+        allowed: The names that a record may say; None: all are taken.
         dialect: Of the database.
         values: Of the records.
         schema: Theirs.
@@ -56,8 +54,8 @@ def by_table(
             refused[index] = f"the value does not say what belongs into the name of the table: {name}"
         elif told and (divided := [text for text in table.values() if text and dialect.quoted(text) != dialect.column(text)]):
             refused[index] = f"the value names {divided[0]}, and a point divides a schema from a table"
-        elif told and allowed and not matches_any(allowed, name):
-            refused[index] = f"the value names the table {name}, which {ALLOWED} does not allow"
+        elif told and allowed and not allowed.has(name):
+            refused[index] = f"the value names the table {name[:LONGEST]}, which {ALLOWED} does not allow"
         else:
             found.setdefault(name, []).append(index)
     return found, refused

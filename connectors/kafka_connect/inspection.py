@@ -28,6 +28,7 @@ def connectors(library: Path, folder: Path) -> list[JavaConnector]:
     """All connectors of the jars in a folder, by name."""
     jars = {jar.name: "" for jar in sorted(folder.glob("*.jar"))}
     jpype = started(library)
+    _end_at_once(jpype)
     java = Java(JavaPlugin(folder.name, "", "", jars, (), folder))
     java.enter()
     modifier = jpype.JClass("java.lang.reflect.Modifier")
@@ -42,6 +43,21 @@ def connectors(library: Path, folder: Path) -> list[JavaConnector]:
             # A class that is no connector, or lacks another one: who looks for it is told that it is not there.
             continue
     return [found[name] for name in sorted(found)]
+
+
+def _end_at_once(jpype: Any) -> None:
+    """Let a plugin that ends Java end this process: what JPype has Java do at its end waits for a class that is being loaded."""
+    invoke, runtime = "java.lang.invoke.", jpype.JClass("java.lang.Runtime")
+    kind = jpype.JClass(f"{invoke}MethodType").methodType(
+        jpype.JClass("java.lang.Void").TYPE, jpype.JClass("java.lang.Integer").TYPE
+    )
+    handles = jpype.JClass(f"{invoke}MethodHandles")
+    halt = handles.publicLookup().findVirtual(runtime, "halt", kind).bindTo(runtime.getRuntime())
+    # A function of ours would wait as JPype's does.
+    halting = jpype.JClass(f"{invoke}MethodHandleProxies").asInterfaceInstance(
+        jpype.JClass("java.lang.Runnable"), handles.insertArguments(halt, 0, jpype.JInt(0))
+    )
+    runtime.getRuntime().addShutdownHook(jpype.JClass("java.lang.Thread")(halting))
 
 
 def _named(folder: Path) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 from connectors.kafka_connect import stages
 from connectors.kafka_connect.jvm import Java, raised, reason
@@ -26,13 +26,15 @@ class OfJava(NeedsPackages):
         connector: What is known of it.
     """
 
+    foreign = True
+    defaults: ClassVar[Mapping[str, str]] = {"key.converter": "bytes", "value.converter": "bytes"}
     extra = "kafka-connect"
     packages = ("jpype",)
     plugin: JavaPlugin
     connector: JavaConnector
 
-    def checked(self, config: Config) -> Iterator[Problem]:
-        """What is wrong, as Java says it."""
+    def check(self, config: Config) -> Iterator[Problem]:
+        """What is wrong, as Java says it. See Source and Sink."""
         if self.lacks:
             yield Problem("connector.class", self.connector.name, self.lacks, self.packages_fix)
             return
@@ -72,8 +74,14 @@ class OfJava(NeedsPackages):
         try:
             connector.initialize(context(java))
             connector.start(java.strings(told))
-            tasks = [{str(key): str(text) for key, text in task.items()} for task in connector.taskConfigs(max_tasks)]
-            kind = str(connector.taskClass().getName())
+            try:
+                tasks = [{str(key): str(text) for key, text in task.items()} for task in connector.taskConfigs(max_tasks)]
+                kind = str(connector.taskClass().getName())
+            except BaseException:
+                # Why there is no plan is what is told.
+                with suppress(java.jpype.JException):
+                    connector.stop()
+                raise
             connector.stop()
         except java.jpype.JException as error:
             raise raised(error) from error

@@ -1,13 +1,12 @@
 """A sink connector in Java as a sink of ours."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from connectors.kafka_connect.jvm import Java
 from connectors.kafka_connect.plugin import OfJava
 from connectors.kafka_connect.sink_task import JavaSinkTask
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.sink import BufferedSink, BufferedSinkTask
 from rocketconnect_sdk.source import Plan
@@ -16,13 +15,7 @@ from rocketconnect_sdk.source import Plan
 class JavaSink(OfJava, BufferedSink):
     """A class of it is made for each sink connector."""
 
-    foreign = True
-    defaults = {"key.converter": "bytes", "value.converter": "bytes"}  # noqa: RUF012 - as in Sink
     wants_headers = True
-
-    def check(self, config: Config) -> Iterable[Problem]:
-        """As Java says it. See Sink."""
-        return self.checked(config)
 
     def plan(self, config: Config, max_tasks: int) -> Plan:
         """The task configurations of the connector. See Sink."""

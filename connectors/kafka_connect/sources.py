@@ -15,13 +15,7 @@ from rocketconnect_sdk.source import Plan, Source, SourceTask, never
 class JavaSource(OfJava, Source):
     """A class of it is made for each source connector."""
 
-    foreign = True
-    defaults = {"key.converter": "bytes", "value.converter": "bytes"}  # noqa: RUF012 - as in Source
     replayable = never
-
-    def check(self, config: Config) -> Iterable[Problem]:
-        """As Java says it. See Source."""
-        return self.checked(config)
 
     def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
         """The task configurations of the connector. See Source."""

@@ -56,14 +56,14 @@ class RocketmqCheckpointSource(CursorSource):
 
     def streams(self, config: Config) -> Sequence[Stream]:
         """The topics. See CursorSource."""
-        from connectors.rocketmq.checkpoints import Checkpoints
+        from connectors.rocketmq.replicator.checkpoints import Checkpoints
 
         with closing(Checkpoints(config)) as checkpoints:
             return [Stream(topic) for topic in checkpoints.topics()]
 
     def connect(self, config: Config, context: TaskContext) -> Connection:
         """See CursorSource."""
-        from connectors.rocketmq.checkpoints import Checkpoints
+        from connectors.rocketmq.replicator.checkpoints import Checkpoints
 
         return Checkpoints(config, context.log)
 
@@ -79,7 +79,7 @@ def _own_problems(config: Config) -> Iterable[Problem]:
 def _cluster_problems(config: Config) -> Iterable[Problem]:
     if any(run_checks(config, both_problems, topic_problems, _own_problems)):
         return
-    from connectors.rocketmq.checkpoints import Checkpoints
+    from connectors.rocketmq.replicator.checkpoints import Checkpoints
 
     with closing(Checkpoints(config, seconds=min(CHECK_SECONDS, config["request.timeout"]))) as checkpoints:
         checkpoints.ping()

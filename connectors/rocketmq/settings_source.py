@@ -61,7 +61,7 @@ class RocketmqSettingsSource(CursorSource):
 
     def connect(self, config: Config, context: TaskContext) -> Connection:
         """See CursorSource."""
-        from connectors.rocketmq.settings.following import Following
+        from connectors.rocketmq.replicator.following import Following
 
         return Following(config, context.log)
 
@@ -83,7 +83,7 @@ def _own_problems(config: Config) -> Iterable[Problem]:
 def _cluster_problems(config: Config) -> Iterable[Problem]:
     if any(run_checks(config, both_problems, _own_problems)):
         return
-    from connectors.rocketmq.settings.following import Following
+    from connectors.rocketmq.replicator.following import Following
 
     with closing(Following(config, seconds=min(CHECK_SECONDS, config["request.timeout"]))) as following:
         following.ping()

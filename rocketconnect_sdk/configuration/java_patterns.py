@@ -33,9 +33,10 @@ _NAMED = {
     "Space": _SPACE,
 }
 _CATEGORY = re.compile("(?:Is|gc=|general_category=)?(L|M|N|P|S|Z|C|L[ulmto]|M[nce]|N[dlo]|P[cdseifo]|S[mcko]|Z[slp]|C[cf])")
-_LAST = r"(?=(?:\r\n|(?<!\r)\n|[\r\x85\u2028\u2029])?\Z)"
-_PLACES = {"A": r"\A", "z": r"\Z", "Z": _LAST, "b": r"\b", "B": r"(?!\b)", "R": r"(?>\r\n|[\n\x0b\f\r\x85\u2028\u2029])"}
-r"""Not \B itself: Python's is not in an empty text."""
+LAST = r"(?=(?:\r\n|(?<!\r)\n|[\r\x85\u2028\u2029])?\Z)"
+NO_BOUNDARY = r"(?!\b)"
+"""Not \\B itself: Python's is not in an empty text."""
+_PLACES = {"A": r"\A", "z": r"\Z", "Z": LAST, "b": r"\b", "B": NO_BOUNDARY, "R": r"(?>\r\n|[\n\x0b\f\r\x85\u2028\u2029])"}
 _LINE_BEGINS = r"(?:(?:\A|(?<=[\n\x85\u2028\u2029])|(?<=\r)(?!\n))(?!\Z))"
 _LINE_ENDS = r"(?=\r\n|(?<!\r)\n|[\r\x85\u2028\u2029]|\Z)"
 _IN_LINE = r"[^\n\r\x85\u2028\u2029]"
@@ -129,7 +130,7 @@ class _Translation:
             case "^":
                 self._take(1, _LINE_BEGINS if "m" in self._flags else r"\A")
             case "$":
-                self._take(1, _LINE_ENDS if "m" in self._flags else _LAST)
+                self._take(1, _LINE_ENDS if "m" in self._flags else LAST)
             case "{" | "*" | "+" | "?":
                 self._repeat(sign)
             case "#" if "x" in self._flags:

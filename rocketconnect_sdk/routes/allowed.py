@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from rocketconnect_sdk.configuration.patterns import compiled, matches_any, patterns_problem
+from rocketconnect_sdk.configuration.linear_patterns import Allowed, allowed_problem
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config, Kind, Option
-from rocketconnect_sdk.routes.names import topic_problem
+from rocketconnect_sdk.routes.names import TOPIC_LENGTH, topic_problem
 from rocketconnect_sdk.routes.reserved import is_reserved
 
 ALLOWED = Option(
@@ -15,7 +15,7 @@ ALLOWED = Option(
     "one matches the whole name. Empty: all but those of RocketMQ and RocketConnect themselves, which no record may name.",
     Kind.LIST,
     "",
-    check=patterns_problem,
+    check=allowed_problem,
     fix="Write regular expressions that match whole names, such as plant-.*,alarms.",
 )
 _KEPT = 10_000
@@ -37,7 +37,7 @@ class Routes:
     def __init__(self, topic: str, allowed: Sequence[str] = (), own: Sequence[str] = ()) -> None:
         self.topic = topic
         self._own = ("", topic, *own)
-        self._allowed = [compiled(pattern) for pattern in allowed]
+        self._allowed = Allowed(allowed) if allowed else None
         self._known = lru_cache(_KEPT)(self._looked_at)
 
     @classmethod
@@ -47,14 +47,16 @@ class Routes:
 
     def problem(self, topic: str) -> str:
         """Why a record may not go to a topic; empty: it may. An empty topic stands for that of the configuration."""
-        return "" if topic in self._own else self._known(topic)
+        if topic in self._own:
+            return ""
+        return self._known(topic) if len(topic) <= TOPIC_LENGTH else self._looked_at(topic)
 
     def _looked_at(self, topic: str) -> str:
         if is_reserved(topic):
             return f"names the topic {topic[:200]}, which is for RocketMQ or RocketConnect itself"
         if wrong := topic_problem(topic):
             return f"names the topic {topic[:200]!r}, which {wrong}"
-        if self._allowed and not matches_any(self._allowed, topic):
+        if self._allowed and not self._allowed.has(topic):
             return f"names the topic {topic}, which {ALLOWED.key} does not allow"
         return ""
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocketmq_remoting.errors import ProtocolError
 from rocketmq_remoting.model import BrokerData, Permission, QueueData, TopicConfig, TopicRoute
+from rocketmq_remoting.protocol.answers import reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ def decode_route(topic: str, body: bytes) -> TopicRoute:
         ProtocolError: it isn't one.
     """
     parsed = _object(body)
-    try:
+    with reading(f"the route of topic {topic}"):
         queues = tuple(
             QueueData(
                 broker=str(data["brokerName"]),
@@ -34,9 +35,6 @@ def decode_route(topic: str, body: bytes) -> TopicRoute:
             for data in parsed["queueDatas"]
         )
         return TopicRoute(topic, queues, tuple(_broker(data) for data in parsed["brokerDatas"]))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        msg = f"the route of topic {topic} lacks or garbles {error}"
-        raise ProtocolError(msg) from error
 
 
 def decode_cluster(body: bytes) -> tuple[BrokerData, ...]:
@@ -45,11 +43,8 @@ def decode_cluster(body: bytes) -> tuple[BrokerData, ...]:
     Raises:
         ProtocolError: it isn't one.
     """
-    try:
+    with reading("the list of brokers"):
         return tuple(_broker(data) for data in _object(body)["brokerAddrTable"].values())
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        msg = f"the list of brokers lacks or garbles {error}"
-        raise ProtocolError(msg) from error
 
 
 def decode_topic_list(body: bytes) -> list[str]:
@@ -71,11 +66,8 @@ def decode_topic_config(body: bytes) -> TopicConfig:
         ProtocolError: it isn't one.
     """
     parsed = _object(body)
-    try:
+    with reading("the topic configuration"):
         return _topic_config(parsed)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        msg = f"the topic configuration lacks or garbles {error}"
-        raise ProtocolError(msg) from error
 
 
 def decode_topic_configs(body: bytes) -> dict[str, TopicConfig]:
@@ -85,11 +77,8 @@ def decode_topic_configs(body: bytes) -> dict[str, TopicConfig]:
         ProtocolError: they aren't.
     """
     parsed = _object(body)
-    try:
+    with reading("the topics of the broker"):
         return {str(name): _topic_config(data) for name, data in parsed["topicConfigTable"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        msg = f"the topics of the broker lack or garble {error}"
-        raise ProtocolError(msg) from error
 
 
 def decode_group_configs(body: bytes) -> dict[str, Mapping[str, object]]:
@@ -99,11 +88,8 @@ def decode_group_configs(body: bytes) -> dict[str, Mapping[str, object]]:
         ProtocolError: they aren't.
     """
     parsed = _object(body)
-    try:
+    with reading("the consumer groups of the broker"):
         return {str(name): dict(data) for name, data in parsed["subscriptionGroupTable"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        msg = f"the consumer groups of the broker lack or garble {error}"
-        raise ProtocolError(msg) from error
 
 
 def _topic_config(data: Mapping[str, Any]) -> TopicConfig:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from rocketmq_remoting.errors import ProtocolError
 from rocketmq_remoting.model import (
     ConsumerStatus,
     Counted,
@@ -16,81 +15,72 @@ from rocketmq_remoting.model import (
     QueueEnds,
     QueueProgress,
 )
+from rocketmq_remoting.protocol.answers import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-T = TypeVar("T")
 _DECODER = json.JSONDecoder()
 
 
 def decode_runtime(body: bytes) -> dict[str, str]:
     """Decode what a broker says of itself: texts by name."""
-    return _read("what the broker says of itself", lambda: {str(k): str(v) for k, v in _object(body)["table"].items()})
+    with reading("what the broker says of itself"):
+        return {str(k): str(v) for k, v in _object(body)["table"].items()}
 
 
 def decode_topics(body: bytes) -> list[str]:
     """Decode the configurations of all topics of a broker: their names, sorted."""
-    return _read("the topics of the broker", lambda: sorted(map(str, _object(body)["topicConfigTable"])))
+    with reading("the topics of the broker"):
+        return sorted(map(str, _object(body)["topicConfigTable"]))
 
 
 def decode_ends(body: bytes) -> dict[MessageQueue, QueueEnds]:
     """Decode where the queues of a topic begin and end."""
-
-    def read() -> dict[MessageQueue, QueueEnds]:
+    with reading("the offsets of the topic"):
         _, table = _by_queue(body)
         return {_queue(key): QueueEnds(int(value["minOffset"]), int(value["maxOffset"])) for key, value in table}
-
-    return _read("the offsets of the topic", read)
 
 
 def decode_groups(body: bytes) -> list[str]:
     """Decode a list of consumer groups, sorted."""
-    return _read("the list of consumer groups", lambda: sorted(map(str, _object(body)["groupList"])))
+    with reading("the list of consumer groups"):
+        return sorted(map(str, _object(body)["groupList"]))
 
 
 def decode_connections(body: bytes) -> GroupConnections:
     """Decode who is connected for a consumer group."""
-
-    def read() -> GroupConnections:
+    with reading("the connections of the consumer group"):
         parsed = _object(body)
         found = [GroupConnection(str(each["clientAddr"]), str(each["clientId"])) for each in parsed["connectionSet"]]
         ordered = tuple(sorted(found, key=lambda each: (each.client_id, each.address)))
         return GroupConnections(ordered, broadcasting=parsed.get("messageModel") == "BROADCASTING")
 
-    return _read("the connections of the consumer group", read)
-
 
 def decode_progress(body: bytes) -> GroupProgress:
     """Decode how far a consumer group is."""
-
-    def read() -> GroupProgress:
+    with reading("the progress of the consumer group"):
         rest, table = _by_queue(body)
         queues = {_queue(key): QueueProgress(int(value["brokerOffset"]), int(value["consumerOffset"])) for key, value in table}
         return GroupProgress(queues, float(rest.get("consumeTps") or 0.0))
 
-    return _read("the progress of the consumer group", read)
-
 
 def decode_producers(body: bytes) -> dict[str, int]:
     """Decode all producers of a broker: how many connections each group has."""
-    return _read("the producers", lambda: {str(group): len(each or ()) for group, each in _object(body)["data"].items()})
+    with reading("the producers"):
+        return {str(group): len(each or ()) for group, each in _object(body)["data"].items()}
 
 
 def decode_counted(body: bytes) -> Counted:
     """Decode what a broker has counted, in the last minute."""
-
-    def read() -> Counted:
+    with reading("what the broker has counted"):
         minute = _object(body)["statsMinute"]
         return Counted(float(minute["sum"]), float(minute["tps"]))
-
-    return _read("what the broker has counted", read)
 
 
 def decode_status(body: bytes) -> dict[str, ConsumerStatus]:
     """Decode what a consumer says of itself: by topic."""
-
-    def read() -> dict[str, ConsumerStatus]:
+    with reading("what the consumer says of itself"):
         table = _part(body.decode(), "statusTable")
         return {
             str(topic): ConsumerStatus(
@@ -103,16 +93,6 @@ def decode_status(body: bytes) -> dict[str, ConsumerStatus]:
             )
             for topic, each in table.items()
         }
-
-    return _read("what the consumer says of itself", read)
-
-
-def _read(of: str, read: Callable[[], T]) -> T:
-    try:
-        return read()
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-        msg = f"{of}: the answer lacks or garbles {error}"
-        raise ProtocolError(msg) from error
 
 
 def _object(body: bytes) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 
 from connectors.file_source.content import is_glob
+from connectors.file_source.folders import entries
 from connectors.file_source.present import paths
 from rocketconnect_sdk.configuration.nearest import LIKE, did_you_mean, nearest
 from rocketconnect_sdk.errors import Problem
@@ -36,7 +37,7 @@ def meant(filename: str) -> str:
     """The question whether a file beside one that is not there was meant: "Did you mean /data/books.csv?"; empty: none is near."""
     path = Path(filename)
     first = _first_absent(path)
-    names = _beside(first)
+    names = [entry.name for entry in islice(entries(first.parent), _ENTRIES)]
     like = _LIKE_PATTERN if is_glob(first.name) else LIKE
     if not is_glob(first.name):
         # That both are texts is no likeness.
@@ -59,12 +60,3 @@ def _first_absent(path: Path) -> Path:
     """The first part of a path that is not there; of a pattern it may be the pattern."""
     there = list(takewhile(os.path.exists, reversed(path.parents)))
     return Path(*path.parts[: len(there) + 1])
-
-
-def _beside(path: Path) -> list[str]:
-    """The names in the directory of a path."""
-    try:
-        with os.scandir(path.parent) as entries:
-            return [entry.name for entry in islice(entries, _ENTRIES)]
-    except OSError:
-        return []

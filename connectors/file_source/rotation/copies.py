@@ -1,6 +1,5 @@
 """Files that are copies: of one that was emptied, so that they alone have what was not read of it, or of one that is whole."""
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -8,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from connectors.file_source.content import Content, Plain, is_gzip, open_content
+from connectors.file_source.folders import files
 from connectors.file_source.identity import HEAD_BYTES, head_of
 from connectors.file_source.present import is_readable_file
 from connectors.file_source.rotation.fingerprint import SEEN_BYTES, bytes_between
@@ -146,8 +146,4 @@ class Copies:
 def _like_named(path: Path) -> list[Path]:
     """The regular files beside a path whose names begin as its own does, it too."""
     begin = Path(path.stem).stem if path.suffix == ".gz" else path.stem
-    try:
-        with os.scandir(path.parent) as entries:
-            return [found for found in map(Path, entries) if found.name.startswith(begin) and is_readable_file(found)]
-    except OSError:
-        return []
+    return [found for _, found in files([path.parent]) if found.name.startswith(begin) and is_readable_file(found)]

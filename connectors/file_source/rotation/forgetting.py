@@ -1,11 +1,10 @@
 """Files that were read and are no more: when their positions are forgotten."""
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Set
-from contextlib import suppress
 from pathlib import Path
 
 from connectors.file_source.birth import born_ns_of
+from connectors.file_source.folders import files
 from connectors.file_source.identity import Places
 from connectors.file_source.rotation.formers import Former, Formers
 from connectors.file_source.rotation.hands import Hands
@@ -51,7 +50,7 @@ class Forgetting:
         away = [former for former in away if not _is_among(found, former)]
         if away:
             # Under a name that is not looked for they may come back.
-            beside = in_folders({folder, *(Path(former.path).parent for former in away if former.path)})
+            beside = dict(files({folder, *(Path(former.path).parent for former in away if former.path)}))
             away = [former for former in away if not _is_among(beside, former)]
         self._gone.missing(former.partition for former in away)
 
@@ -79,12 +78,3 @@ def _is_among(found: Mapping[int, Path], former: Former) -> bool:
             except OSError:
                 return True
     return False
-
-
-def in_folders(folders: Iterable[Path]) -> Mapping[int, Path]:
-    """The files of folders by their inodes; of what is no folder, such as one that is gone, and a pattern, none."""
-    found: dict[int, Path] = {}
-    for folder in folders:
-        with suppress(OSError), os.scandir(folder) as entries:
-            found.update((entry.inode(), Path(entry.path)) for entry in entries if entry.is_file())
-    return found

@@ -1,12 +1,11 @@
 """What people are told of files that were copied, emptied or replaced."""
 
-import os
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
 from connectors.file_source.checks.doubts import unended_fix
+from connectors.file_source.folders import files
 from connectors.file_source.identity import FileCoordinate
 from connectors.file_source.rotation.formers import Former
 from rocketconnect_sdk.wording.counts import counted
@@ -44,14 +43,11 @@ def replaced(path: Path, alike: Mapping[int, FileCoordinate]) -> str:
         path: Where it is.
         alike: Where other files that began alike were read to, by their inodes.
     """
-    former = dict(alike)
-    with suppress(OSError), os.scandir(path.parent) as entries:
-        for inode in {entry.inode() for entry in entries}:
-            # What was rotated away is still there.
-            former.pop(inode, None)
+    # What was rotated away is still there.
+    former = alike.keys() - dict(files([path.parent]))
     if not former:
         return ""
-    read = max(place.offset[0] for place in former.values())
+    read = max(alike[inode].offset[0] for inode in former)
     return (
         f"{path} is another file than the one of which {counted(read, 'byte')} were read, and begins as that did: all of its "
         "records are sent, those that were read before once more. To change a file that is read write into it "

@@ -5,6 +5,7 @@ import { type Live, usePolled, useStream } from "../api/live.ts";
 import { type Connector, type ConnectorState, KINDS, type Row, rowsOf, STATES, WRONG } from "../model/connectors.ts";
 import { go, href } from "../model/route.ts";
 import { useSession } from "../model/session.ts";
+import { Choice } from "../parts/choice.tsx";
 import { Path } from "../parts/path.tsx";
 import { Ago, Badge, lagText, Old, rateText, Trouble } from "../parts/shown.tsx";
 import { Table } from "../parts/table.tsx";
@@ -179,31 +180,25 @@ function Filters({ rows, search, state, kind }: { rows: Row[]; search: string; s
           onInput={(event) => choose({ q: event.currentTarget.value })}
         />
       </label>
-      <label>
-        {t("pipelines.state")}
-        <select value={state} onChange={(event) => choose({ state: event.currentTarget.value })}>
-          <option value="">{t("pipelines.all")}</option>
-          <option value="WRONG">
-            {t("pipelines.wrong")} ({count((row) => WRONG.includes(row.state))})
-          </option>
-          {STATES.map((each) => (
-            <option key={each} value={each}>
-              {t(`state.${each}`)} ({count((row) => row.state === each)})
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        {t("pipelines.kind")}
-        <select value={kind} onChange={(event) => choose({ kind: event.currentTarget.value })}>
-          <option value="">{t("pipelines.all")}</option>
-          {KINDS.map((each) => (
-            <option key={each} value={each}>
-              {t(`kind.${each}`)} ({count((row) => row.kind === each)})
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label={t("pipelines.state")}
+        value={state}
+        of={[
+          ["", t("pipelines.all")],
+          ["WRONG", `${t("pipelines.wrong")} (${count((row) => WRONG.includes(row.state))})`],
+          ...STATES.map((each) => [each, `${t(`state.${each}`)} (${count((row) => row.state === each)})`] as const),
+        ]}
+        choose={(state) => choose({ state })}
+      />
+      <Choice
+        label={t("pipelines.kind")}
+        value={kind}
+        of={[
+          ["", t("pipelines.all")],
+          ...KINDS.map((each) => [each, `${t(`kind.${each}`)} (${count((row) => row.kind === each)})`] as const),
+        ]}
+        choose={(kind) => choose({ kind })}
+      />
     </search>
   );
 }

@@ -7,15 +7,20 @@ export interface Columns {
   columns: readonly Word[];
   /** Those of them that are of numbers. */
   numbers?: readonly Word[];
+  /** For its style. */
+  kind?: string;
+  /** What stands above a first column that has no name. */
+  first?: ComponentChildren;
   /** The rows. */
   children: ComponentChildren;
 }
 
-export function Table({ columns, numbers = [], children }: Columns) {
+export function Table({ columns, numbers = [], kind, first, children }: Columns) {
   return (
-    <table class="cards">
+    <table class={kind ? `cards ${kind}` : "cards"}>
       <thead>
         <tr>
+          {first && <th scope="col">{first}</th>}
           {columns.map((each) => (
             <th key={each} scope="col" class={numbers.includes(each) ? "number" : undefined}>
               {t(each)}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from connectors.file_source import FileSource, task
-from connectors.file_source.birth import born_ns
+from connectors.file_source.birth import born_ns, born_ns_of
 from connectors.file_source.identity import Identity
 from connectors.file_source.rotation.dealing import BY_DEVICE
 from connectors.file_source.task import FileSourceTask
@@ -419,6 +419,9 @@ def test_the_time_at_which_a_file_was_made_tells_it_from_a_later_one_and_stays(t
     append(tmp_path / "c", "more\n")
     with (tmp_path / "c").open() as file:
         assert born_ns(file.fileno()) == born[0]
+    assert born_ns_of(tmp_path / "c") == born[0]
+    with pytest.raises(FileNotFoundError):
+        born_ns_of(tmp_path / "a")
     assert str(Identity(1, 2, born[0] or 3, 4)) != str(Identity(1, 2, born[1] or 5, 4))
 
 

@@ -47,12 +47,17 @@ def _copied(folder: Path, patterns: Sequence[str]) -> list[Path]:
 
 def strict_plugin(folder: Path) -> Path:
     """A sink and a source of our own in Java, compiled and installed into a folder, which is returned."""
-    source, classes = Path(__file__).parent / "java" / "Strict.java", folder.parent / "classes"
+    install(str(compiled("Strict", folder.parent)), folder)
+    return folder
+
+
+def compiled(name: str, folder: Path) -> Path:
+    """The jar, in a folder, of connectors of our own in Java."""
+    source, classes = Path(__file__).parent / "java" / f"{name}.java", folder / "classes"
     words = [str(find_javac()), "-nowarn", "-cp", f"{jars_of(DEBEZIUM)}/*", "-d", str(classes), str(source)]
     subprocess.run(words, check=True, capture_output=True)
-    jar = folder.parent / "strict-1.0.jar"
+    jar = folder / f"{name.lower()}-1.0.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         for file in classes.rglob("*.class"):
             archive.write(file, file.relative_to(classes))
-    install(str(jar), folder)
-    return folder
+    return jar

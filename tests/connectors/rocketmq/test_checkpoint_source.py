@@ -7,7 +7,7 @@ import pytest
 
 from connectors.rocketmq import messages
 from connectors.rocketmq.checkpoint_source import RocketmqCheckpointSource
-from connectors.rocketmq.checkpoints import Checkpoints
+from connectors.rocketmq.replicator.checkpoints import Checkpoints
 from rocketconnect_sdk import Config, parse
 from rocketmq_remoting import Client, Message, MessageQueue
 from tests.connectors.rocketmq.clusters import Cluster, options

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from connectors.rocketmq.settings.decision import merged_groups, merged_topics, of_group, of_topic
+from connectors.rocketmq.replicator.decision import merged_groups, merged_topics, of_group, of_topic
 from rocketmq_remoting import Permission, TopicConfig
 
 READ, WRITE, BOTH = Permission.READ, Permission.WRITE, Permission.READ | Permission.WRITE

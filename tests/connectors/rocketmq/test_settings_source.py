@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from connectors.rocketmq.settings.following import Following, Row
+from connectors.rocketmq.replicator.clusters import Row
+from connectors.rocketmq.replicator.following import Following
 from connectors.rocketmq.settings_source import RocketmqSettingsSource
 from rocketconnect_cli.embedded import EmbeddedRocketMQ
 from rocketconnect_sdk import Config, PermanentError, parse

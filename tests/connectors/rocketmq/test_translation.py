@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.rocketmq.translation import MOST_WINDOWS, Copy, Window, passed, read_of_own, translated
+from connectors.rocketmq.replicator.translation import MOST_WINDOWS, Copy, Window, passed, read_of_own, translated
 
 TOPIC = "orders"
 

@@ -16,7 +16,7 @@ from rocketconnect_cli.kafka_plugins.errors import PluginRefused
 from rocketconnect_cli.kafka_plugins.installing import install
 from rocketconnect_kit.java.jars import sha256
 from rocketconnect_sdk.plugins.kafka import LIBRARY, MANIFEST, JavaConnector, JavaOption, JavaPlugin, installed, written
-from tests.connectors.kafka_connect.installed import SINK, SOURCE, file_jar, file_plugin
+from tests.connectors.kafka_connect.installed import SINK, SOURCE, compiled, file_jar, file_plugin
 
 CONNECTOR = JavaConnector("org.example.Weather", "source", "1.0", [JavaOption("city", "STRING", "Where.", None, required=True)])
 
@@ -169,6 +169,13 @@ def test_jars_without_a_connector_are_no_plugin(tmp_path: Path) -> None:
     with pytest.raises(PluginRefused, match="is no plugin of Kafka Connect"):
         install(str(tmp_path / "empty-1.jar"), tmp_path / "plugins")
     assert installed(tmp_path / "plugins") == []
+
+
+@pytest.mark.slow
+def test_a_plugin_that_ends_java_as_its_class_is_loaded_is_refused_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(installing, "_SECONDS", 100)
+    with pytest.raises(PluginRefused, match="ended Java while its connectors were looked for"):
+        install(str(compiled("Ending", tmp_path)), tmp_path / "plugins")
 
 
 @pytest.mark.slow

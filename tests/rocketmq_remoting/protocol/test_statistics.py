@@ -93,3 +93,8 @@ def test_an_answer_that_is_cut_off_is_one_that_is_garbled_or_has_what_is_there(b
             assert decode(body[:length]) == whole
         except ProtocolError:
             continue
+
+
+def test_an_offset_that_no_number_holds_is_an_answer_that_is_garbled() -> None:
+    with pytest.raises(ProtocolError, match="garbles cannot convert float infinity"):
+        statistics.decode_ends(ENDS.replace(b'"maxOffset":', b'"maxOffset":1e999,"was":', 1))

@@ -5,8 +5,10 @@ import { ask, Away, Refused, type Schemas, segment } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
 import { useSession } from "../../model/session.ts";
 import { Refusal } from "../../parts/asking.tsx";
+import { Choice } from "../../parts/choice.tsx";
 import { notice } from "../../parts/notice.tsx";
 import { Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { moment, t } from "../../words/words.ts";
 
 type Process = Schemas["logging.ProcessLevels"];
@@ -83,41 +85,28 @@ function Setting({ processes, done }: { processes: Process[]; done: () => void }
           onInput={(event) => change({ logger: event.currentTarget.value })}
         />
       </label>
-      <label>
-        {t("column.level")}
-        <select value={given.level} onChange={(event) => change({ level: event.currentTarget.value })}>
-          {LEVELS.map((each) => (
-            <option key={each} value={each}>
-              {each === "UNSPECIFIED" ? t("levels.asStarted") : each}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        {t("levels.of")}
-        <select value={given.of} onChange={(event) => change({ of: event.currentTarget.value })}>
-          <option value="">{t("pipelines.all")}</option>
-          {[...new Set(processes.map(nameOf))].map((each) => (
-            <option key={each} value={each}>
-              {each}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label={t("column.level")}
+        value={given.level}
+        of={LEVELS.map((each) => [each, each === "UNSPECIFIED" ? t("levels.asStarted") : each])}
+        choose={(level) => change({ level })}
+      />
+      <Choice
+        label={t("levels.of")}
+        value={given.of}
+        of={[["", t("pipelines.all")], ...[...new Set(processes.map(nameOf))].map((each) => [each, each] as const)]}
+        choose={(of) => change({ of })}
+      />
       <label>
         {t("levels.connector")}
         <input autoComplete="off" value={given.connector} onInput={(event) => change({ connector: event.currentTarget.value })} />
       </label>
-      <label>
-        {t("levels.lasts")}
-        <select value={given.minutes} onChange={(event) => change({ minutes: event.currentTarget.value })}>
-          {MINUTES.map((each) => (
-            <option key={each} value={each}>
-              {each ? t("levels.minutes", { minutes: each }) : t("levels.untilEnd")}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label={t("levels.lasts")}
+        value={given.minutes}
+        of={MINUTES.map((each) => [each, each ? t("levels.minutes", { minutes: each }) : t("levels.untilEnd")])}
+        choose={(minutes) => change({ minutes })}
+      />
       <button
         type="submit"
         class="outline"
@@ -135,36 +124,27 @@ function Setting({ processes, done }: { processes: Process[]; done: () => void }
 
 function Listed({ processes }: { processes: Process[] }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.process")}</th>
-          <th scope="col">{t("column.address")}</th>
-          <th scope="col">{t("column.level")}</th>
+    <Table columns={["column.process", "column.address", "column.level"]}>
+      {processes.map((each) => (
+        <tr key={`${nameOf(each)} ${each.address}`} class={each.problem ? "wrong" : ""}>
+          <td data-label={t("column.process")}>{nameOf(each)}</td>
+          <td data-label={t("column.address")}>{each.address}</td>
+          <td data-label={t("column.level")}>
+            <div>
+              {each.problem && <p class="why">{each.problem}</p>}
+              {each.levels?.map((level) => (
+                <div key={`${level.logger} ${level.connector}`}>
+                  <code>{level.logger}</code> {level.level?.replace("LOG_LEVEL_", "")}{" "}
+                  <span class="quiet">
+                    {level.connector && t("levels.only", { connector: level.connector })}{" "}
+                    {level.until && t("levels.until", { time: moment(level.until) })}
+                  </span>
+                </div>
+              ))}
+            </div>
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {processes.map((each) => (
-          <tr key={`${nameOf(each)} ${each.address}`} class={each.problem ? "wrong" : ""}>
-            <td data-label={t("column.process")}>{nameOf(each)}</td>
-            <td data-label={t("column.address")}>{each.address}</td>
-            <td data-label={t("column.level")}>
-              <div>
-                {each.problem && <p class="why">{each.problem}</p>}
-                {each.levels?.map((level) => (
-                  <div key={`${level.logger} ${level.connector}`}>
-                    <code>{level.logger}</code> {level.level?.replace("LOG_LEVEL_", "")}{" "}
-                    <span class="quiet">
-                      {level.connector && t("levels.only", { connector: level.connector })}{" "}
-                      {level.until && t("levels.until", { time: moment(level.until) })}
-                    </span>
-                  </div>
-                ))}
-              </div>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

@@ -2,6 +2,7 @@
 import { askAll, Refused, type Schemas } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
 import { Ago, Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { t } from "../../words/words.ts";
 
 const EVERY_MS = 10_000;
@@ -18,26 +19,18 @@ export function Secrets() {
         <Old of={[live]}>
           <p class="quiet">{t("secrets.note")}</p>
           {live.value.length ? (
-            <table class="cards">
-              <thead>
-                <tr>
-                  <th scope="col">{t("column.secret")}</th>
-                  <th scope="col">{t("column.changed")}</th>
+            <Table columns={["column.secret", "column.changed"]}>
+              {live.value.map((each) => (
+                <tr key={each.name}>
+                  <td data-label={t("column.secret")}>
+                    <code>{`\${keystore:${each.name}}`}</code>
+                  </td>
+                  <td data-label={t("column.changed")}>
+                    <Ago time={each.updateTime} />
+                  </td>
                 </tr>
-              </thead>
-              <tbody>
-                {live.value.map((each) => (
-                  <tr key={each.name}>
-                    <td data-label={t("column.secret")}>
-                      <code>{`\${keystore:${each.name}}`}</code>
-                    </td>
-                    <td data-label={t("column.changed")}>
-                      <Ago time={each.updateTime} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+              ))}
+            </Table>
           ) : (
             <p>{t("secrets.none")}</p>
           )}

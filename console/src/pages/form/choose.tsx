@@ -4,6 +4,7 @@ import { type Live, usePolled } from "../../api/live.ts";
 import type { Kind } from "../../model/connectors.ts";
 import { choosable, CONNECTORS, kindOfPlugin, type Plugin } from "../../model/form.ts";
 import { go, href } from "../../model/route.ts";
+import { Choice } from "../../parts/choice.tsx";
 import { Trouble } from "../../parts/shown.tsx";
 import { Table } from "../../parts/table.tsx";
 import { number, t } from "../../words/words.ts";
@@ -38,17 +39,12 @@ export function Choose({ query }: { query: URLSearchParams }) {
             onInput={(event) => choose({ q: event.currentTarget.value })}
           />
         </label>
-        <label>
-          {t("pipelines.kind")}
-          <select value={kind} onChange={(event) => choose({ kind: event.currentTarget.value })}>
-            <option value="">{t("pipelines.all")}</option>
-            {CONNECTORS.map((each) => (
-              <option key={each} value={each}>
-                {t(`kind.${each}`)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label={t("pipelines.kind")}
+          value={kind}
+          of={[["", t("pipelines.all")], ...CONNECTORS.map((each) => [each, t(`kind.${each}`)] as const)]}
+          choose={(kind) => choose({ kind })}
+        />
       </search>
       {!plugins.value && !plugins.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {plugins.value && (

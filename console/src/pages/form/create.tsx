@@ -2,11 +2,12 @@
 import { useRef, useState } from "preact/hooks";
 
 import { ask, Away, Refused, type Schemas } from "../../api/client.ts";
-import { WANTED, type Wanted } from "../../model/connectors.ts";
+import { WANTED } from "../../model/connectors.ts";
 import { CLASS } from "../../model/form.ts";
 import { go, href } from "../../model/route.ts";
 import { signedOut } from "../../model/session.ts";
 import { Reason, Refusal } from "../../parts/asking.tsx";
+import { Choice } from "../../parts/choice.tsx";
 import { notice } from "../../parts/notice.tsx";
 import { Trouble } from "../../parts/shown.tsx";
 import { t } from "../../words/words.ts";
@@ -99,16 +100,12 @@ export function Create({ plugin }: { plugin: string }) {
           }
         >
           <Preview config={draft.config} name={draft.name} may={!wrong && !check.pending && readOnly === undefined} />
-          <label>
-            {t("create.wanted")}
-            <select value={draft.wanted} onChange={(event) => change({ wanted: event.currentTarget.value as Wanted })}>
-              {WANTED.map((each) => (
-                <option key={each} value={each}>
-                  {t(`create.wanted.${each}`)}
-                </option>
-              ))}
-            </select>
-          </label>
+          <Choice
+            label={t("create.wanted")}
+            value={draft.wanted}
+            of={WANTED.map((each) => [each, t(`create.wanted.${each}`)])}
+            choose={(wanted) => change({ wanted })}
+          />
           <label>
             {t("create.adopt")}
             <input

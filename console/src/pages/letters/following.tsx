@@ -4,6 +4,7 @@ import { type ConnectorState, type Position, stateOf } from "../../model/connect
 import { areTaken, type Replay } from "../../model/letters.ts";
 import { href } from "../../model/route.ts";
 import { Badge, Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { number, t } from "../../words/words.ts";
 
 const EVERY_MS = 1500;
@@ -82,31 +83,22 @@ function Told({ name, replay, known: { replay: found, sender, taken } }: { name:
       {sender?.trace && <pre class="alert">{sender.trace}</pre>}
       {leftOut ? <pre>{found.leftOutIds?.join("\n")}</pre> : null}
       {returned ? (
-        <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">{t("column.letter")}</th>
-              <th scope="col">{t("column.was")}</th>
-              <th scope="col">{t("column.why")}</th>
+        <Table columns={["column.letter", "column.was", "column.why"]}>
+          {found.returnedLetters?.map((each) => (
+            <tr key={each.id} class="wrong">
+              <td data-label={t("column.letter")}>
+                <a href={href(["connectors", name, "letters", each.id ?? ""])}>{each.id}</a>
+              </td>
+              <td data-label={t("column.was")}>{each.cameBackFrom}</td>
+              <td data-label={t("column.why")}>
+                <p class="why">
+                  {each.error && <b>{each.error}: </b>}
+                  {each.message}
+                </p>
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {found.returnedLetters?.map((each) => (
-              <tr key={each.id} class="wrong">
-                <td data-label={t("column.letter")}>
-                  <a href={href(["connectors", name, "letters", each.id ?? ""])}>{each.id}</a>
-                </td>
-                <td data-label={t("column.was")}>{each.cameBackFrom}</td>
-                <td data-label={t("column.why")}>
-                  <p class="why">
-                    {each.error && <b>{each.error}: </b>}
-                    {each.message}
-                  </p>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </Table>
       ) : null}
     </>
   );

@@ -5,7 +5,9 @@ import { usePolled } from "../../api/live.ts";
 import { filterOf, type Letter, marksOf, STAGES, stageOf } from "../../model/letters.ts";
 import { go, href } from "../../model/route.ts";
 import { useSession } from "../../model/session.ts";
+import { Choice } from "../../parts/choice.tsx";
 import { Ago, Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { bytes, number, t } from "../../words/words.ts";
 import { Discarding } from "./discarding.tsx";
 import { Replaying } from "./replaying.tsx";
@@ -112,39 +114,27 @@ function Filters({ name, query, letters }: { name: string; query: URLSearchParam
   const errors = [...new Set([...letters.map((each) => each.error ?? ""), given.error])].filter(Boolean).sort();
   return (
     <search class="filters thirds">
-      <label>
-        {t("letters.since")}
-        <select value={given.hours} onChange={(event) => choose({ hours: event.currentTarget.value })}>
-          <option value="">{t("pipelines.all")}</option>
-          {HOURS.map((each) => (
-            <option key={each} value={each}>
-              {t("letters.hours", { hours: each })}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        {t("letters.stage")}
-        <select value={given.stage} onChange={(event) => choose({ stage: event.currentTarget.value })}>
-          <option value="">{t("pipelines.all")}</option>
-          {STAGES.filter((each) => each !== "UNSPECIFIED").map((each) => (
-            <option key={each} value={each}>
-              {t(`stage.${each}`)}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label>
-        {t("letters.error")}
-        <select value={given.error} onChange={(event) => choose({ error: event.currentTarget.value })}>
-          <option value="">{t("pipelines.all")}</option>
-          {errors.map((each) => (
-            <option key={each} value={each}>
-              {each}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label={t("letters.since")}
+        value={given.hours}
+        of={[["", t("pipelines.all")], ...HOURS.map((each) => [each, t("letters.hours", { hours: each })] as const)]}
+        choose={(hours) => choose({ hours })}
+      />
+      <Choice
+        label={t("letters.stage")}
+        value={given.stage}
+        of={[
+          ["", t("pipelines.all")],
+          ...STAGES.filter((each) => each !== "UNSPECIFIED").map((each) => [each, t(`stage.${each}`)] as const),
+        ]}
+        choose={(stage) => choose({ stage })}
+      />
+      <Choice
+        label={t("letters.error")}
+        value={given.error}
+        of={[["", t("pipelines.all")], ...errors.map((each) => [each, each] as const)]}
+        choose={(error) => choose({ error })}
+      />
     </search>
   );
 }
@@ -201,65 +191,56 @@ function Listed({ name, letters, chosen, choose }: Lines) {
   const set = (some: string[], on: boolean) =>
     choose(new Set(on ? [...chosen, ...some] : [...chosen].filter((each) => !some.includes(each))));
   return (
-    <table class="cards letters">
-      <thead>
-        <tr>
-          <th scope="col">
+    <Table
+      kind="letters"
+      columns={["column.letter", "column.failedAt", "column.why", "column.origin", "column.size"]}
+      numbers={["column.size"]}
+      first={
+        <input
+          type="checkbox"
+          aria-label={t("letters.chooseAll")}
+          checked={all}
+          onChange={(event) => set(ids, event.currentTarget.checked)}
+        />
+      }
+    >
+      {letters.map((each) => (
+        <tr key={each.id}>
+          <td data-label={t("letters.choose")}>
             <input
               type="checkbox"
-              aria-label={t("letters.chooseAll")}
-              checked={all}
-              onChange={(event) => set(ids, event.currentTarget.checked)}
+              aria-label={t("letters.chooseOne", { id: each.id ?? "" })}
+              checked={chosen.has(each.id ?? "")}
+              onChange={(event) => set([each.id ?? ""], event.currentTarget.checked)}
             />
-          </th>
-          <th scope="col">{t("column.letter")}</th>
-          <th scope="col">{t("column.failedAt")}</th>
-          <th scope="col">{t("column.why")}</th>
-          <th scope="col">{t("column.origin")}</th>
-          <th scope="col" class="number">
-            {t("column.size")}
-          </th>
+          </td>
+          <td data-label={t("column.letter")}>
+            <a href={href(["connectors", name, "letters", each.id ?? ""])}>{each.id}</a>
+            <div class="quiet">
+              <Ago time={each.storeTime} />
+            </div>
+            <Marks letter={each} />
+          </td>
+          <td data-label={t("column.failedAt")}>
+            {t(`stage.${stageOf(each)}`)}
+            {(each.task ?? -1) >= 0 && <div class="quiet">{t("letters.task", { task: each.task ?? 0 })}</div>}
+          </td>
+          <td data-label={t("column.why")}>
+            <p class="why">
+              {each.error && <b>{each.error}: </b>}
+              {each.message || t("letters.noReason")}
+            </p>
+          </td>
+          <td data-label={t("column.origin")}>
+            <code>{each.origin || "–"}</code>
+            {each.key && <div class="quiet">{t("letters.key", { key: each.key })}</div>}
+          </td>
+          <td class="number" data-label={t("column.size")}>
+            {bytes(Number(each.size ?? 0))}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {letters.map((each) => (
-          <tr key={each.id}>
-            <td data-label={t("letters.choose")}>
-              <input
-                type="checkbox"
-                aria-label={t("letters.chooseOne", { id: each.id ?? "" })}
-                checked={chosen.has(each.id ?? "")}
-                onChange={(event) => set([each.id ?? ""], event.currentTarget.checked)}
-              />
-            </td>
-            <td data-label={t("column.letter")}>
-              <a href={href(["connectors", name, "letters", each.id ?? ""])}>{each.id}</a>
-              <div class="quiet">
-                <Ago time={each.storeTime} />
-              </div>
-              <Marks letter={each} />
-            </td>
-            <td data-label={t("column.failedAt")}>
-              {t(`stage.${stageOf(each)}`)}
-              {(each.task ?? -1) >= 0 && <div class="quiet">{t("letters.task", { task: each.task ?? 0 })}</div>}
-            </td>
-            <td data-label={t("column.why")}>
-              <p class="why">
-                {each.error && <b>{each.error}: </b>}
-                {each.message || t("letters.noReason")}
-              </p>
-            </td>
-            <td data-label={t("column.origin")}>
-              <code>{each.origin || "–"}</code>
-              {each.key && <div class="quiet">{t("letters.key", { key: each.key })}</div>}
-            </td>
-            <td class="number" data-label={t("column.size")}>
-              {bytes(Number(each.size ?? 0))}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

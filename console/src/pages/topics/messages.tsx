@@ -7,6 +7,7 @@ import type { Connector } from "../../model/connectors.ts";
 import { go, href } from "../../model/route.ts";
 import { optionsOf, type Peeked, readingOf, type Start, startOf, STARTS } from "../../model/topics.ts";
 import { Refusal } from "../../parts/asking.tsx";
+import { Choice } from "../../parts/choice.tsx";
 import { t } from "../../words/words.ts";
 import { Records } from "./records.tsx";
 
@@ -70,16 +71,12 @@ export function Messages({ topic, connectors, query }: Given) {
           void look();
         }}
       >
-        <label>
-          {t("messages.start")}
-          <select value={given.start} onChange={(event) => choose({ start: event.currentTarget.value as Start, at: "" })}>
-            {STARTS.map((each) => (
-              <option key={each} value={each}>
-                {t(`start.${each}`)}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label={t("messages.start")}
+          value={given.start}
+          of={STARTS.map((each) => [each, t(`start.${each}`)])}
+          choose={(start) => choose({ start, at: "" })}
+        />
         {given.start === "offset" && (
           <label>
             {t("column.offset")}
@@ -125,32 +122,22 @@ export function Messages({ topic, connectors, query }: Given) {
             onInput={(event) => choose({ queue: event.currentTarget.value })}
           />
         </label>
-        <label>
-          {t("messages.amount")}
-          <select value={given.amount} onChange={(event) => choose({ amount: event.currentTarget.value })}>
-            {AMOUNTS.map((each) => (
-              <option key={each} value={each}>
-                {each}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          {t("messages.as")}
-          <select value={given.as} onChange={(event) => choose({ as: event.currentTarget.value })}>
-            <option value="">{t("messages.asTheyAre")}</option>
-            {reads.map((each) => (
-              <option key={each.name} value={`=${each.name}`}>
-                {t("messages.asConnector", { name: each.name ?? "" })}
-              </option>
-            ))}
-            {names.map((each) => (
-              <option key={each} value={each}>
-                {t("messages.asConverter", { name: each })}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label={t("messages.amount")}
+          value={given.amount}
+          of={AMOUNTS.map((each) => [each, each])}
+          choose={(amount) => choose({ amount })}
+        />
+        <Choice
+          label={t("messages.as")}
+          value={given.as}
+          of={[
+            ["", t("messages.asTheyAre")],
+            ...reads.map((each) => [`=${each.name}`, t("messages.asConnector", { name: each.name ?? "" })] as const),
+            ...names.map((each) => [each, t("messages.asConverter", { name: each })] as const),
+          ]}
+          choose={(as) => choose({ as })}
+        />
         <button type="submit" class="outline" disabled={busy || typeof more === "string"} aria-busy={busy}>
           {t("messages.show")}
         </button>

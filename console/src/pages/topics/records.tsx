@@ -2,6 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 
 import { cut, tabulate } from "../../model/values.ts";
 import { bytesOf, placeOf, TOLD, type TopicRecord } from "../../model/topics.ts";
+import { Table } from "../../parts/table.tsx";
 import { Pairs, Rows, Value } from "../../parts/value.tsx";
 import { bytes, moment, number, t } from "../../words/words.ts";
 
@@ -47,23 +48,15 @@ export function Records({ records, converted }: { records: TopicRecord[]; conver
 
 function Listed({ records, converted }: { records: TopicRecord[]; converted: boolean }) {
   return (
-    <table class="cards messages-found">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.message")}</th>
-          <th scope="col">{t("column.key")}</th>
-          <th scope="col">{t("column.value")}</th>
-          <th scope="col" class="number">
-            {t("column.size")}
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {records.map((each) => (
-          <Line key={placeOf(each)} record={each} converted={converted} />
-        ))}
-      </tbody>
-    </table>
+    <Table
+      kind="messages-found"
+      columns={["column.message", "column.key", "column.value", "column.size"]}
+      numbers={["column.size"]}
+    >
+      {records.map((each) => (
+        <Line key={placeOf(each)} record={each} converted={converted} />
+      ))}
+    </Table>
   );
 }
 

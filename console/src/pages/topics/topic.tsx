@@ -6,6 +6,7 @@ import { usePolled } from "../../api/live.ts";
 import { href } from "../../model/route.ts";
 import { messagesOf, type Topic, usesOf } from "../../model/topics.ts";
 import { Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { number, t } from "../../words/words.ts";
 import { useConnectors } from "../pipelines.tsx";
 import { Messages } from "./messages.tsx";
@@ -65,33 +66,20 @@ export function TopicPage({ name, query }: { name: string; query: URLSearchParam
 
 function Queues({ topic }: { topic: Topic }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.queue")}</th>
-          <th scope="col" class="number">
-            {t("column.earliest")}
-          </th>
-          <th scope="col" class="number">
-            {t("column.latest")}
-          </th>
+    <Table columns={["column.queue", "column.earliest", "column.latest"]} numbers={["column.earliest", "column.latest"]}>
+      {topic.queues?.map((each) => (
+        <tr key={each.queue}>
+          <td data-label={t("column.queue")}>
+            <code>{each.queue}</code>
+          </td>
+          <td class="number" data-label={t("column.earliest")}>
+            {each.earliest ?? 0}
+          </td>
+          <td class="number" data-label={t("column.latest")}>
+            {each.latest ?? 0}
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {topic.queues?.map((each) => (
-          <tr key={each.queue}>
-            <td data-label={t("column.queue")}>
-              <code>{each.queue}</code>
-            </td>
-            <td class="number" data-label={t("column.earliest")}>
-              {each.earliest ?? 0}
-            </td>
-            <td class="number" data-label={t("column.latest")}>
-              {each.latest ?? 0}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

@@ -7,6 +7,7 @@ import type { ConnectorState } from "../../model/connectors.ts";
 import { go, href } from "../../model/route.ts";
 import { messagesOf, type Topic, type Uses, usesOf } from "../../model/topics.ts";
 import { Old, Trouble } from "../../parts/shown.tsx";
+import { Table } from "../../parts/table.tsx";
 import { number, t } from "../../words/words.ts";
 import { useConnectors } from "../pipelines.tsx";
 
@@ -83,44 +84,32 @@ export function Topics({ query }: { query: URLSearchParams }) {
 
 function Listed({ found }: { found: { topic: Topic; uses: Uses }[] }) {
   return (
-    <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">{t("column.topic")}</th>
-          <th scope="col" class="number">
-            {t("column.queues")}
-          </th>
-          <th scope="col" class="number">
-            {t("column.messages")}
-          </th>
-          <th scope="col">{t("column.writers")}</th>
-          <th scope="col">{t("column.readers")}</th>
+    <Table
+      columns={["column.topic", "column.queues", "column.messages", "column.writers", "column.readers"]}
+      numbers={["column.queues", "column.messages"]}
+    >
+      {found.map(({ topic, uses }) => (
+        <tr key={topic.name} class={topic.trouble ? "wrong" : ""}>
+          <td data-label={t("column.topic")}>
+            <a href={href(["topics", topic.name ?? ""])}>{topic.name}</a>
+            {topic.internal && <div class="quiet">{t("topics.isInternal")}</div>}
+            {topic.trouble && <p class="why">{topic.trouble}</p>}
+          </td>
+          <td class="number" data-label={t("column.queues")}>
+            {topic.trouble ? "–" : number(topic.queues?.length ?? 0)}
+          </td>
+          <td class="number" data-label={t("column.messages")}>
+            {topic.trouble ? "–" : number(messagesOf(topic))}
+          </td>
+          <td data-label={t("column.writers")}>
+            <Writers uses={uses} />
+          </td>
+          <td data-label={t("column.readers")}>
+            <Readers uses={uses} />
+          </td>
         </tr>
-      </thead>
-      <tbody>
-        {found.map(({ topic, uses }) => (
-          <tr key={topic.name} class={topic.trouble ? "wrong" : ""}>
-            <td data-label={t("column.topic")}>
-              <a href={href(["topics", topic.name ?? ""])}>{topic.name}</a>
-              {topic.internal && <div class="quiet">{t("topics.isInternal")}</div>}
-              {topic.trouble && <p class="why">{topic.trouble}</p>}
-            </td>
-            <td class="number" data-label={t("column.queues")}>
-              {topic.trouble ? "–" : number(topic.queues?.length ?? 0)}
-            </td>
-            <td class="number" data-label={t("column.messages")}>
-              {topic.trouble ? "–" : number(messagesOf(topic))}
-            </td>
-            <td data-label={t("column.writers")}>
-              <Writers uses={uses} />
-            </td>
-            <td data-label={t("column.readers")}>
-              <Readers uses={uses} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }
 

@@ -26,7 +26,9 @@ import org.apache.kafka.connect.source.SourceTask;
 
 /** A sink and a source that use what Kafka's file connectors do not, and write down what they are told. */
 public class Strict {
-    static final ConfigDef CONFIG = new ConfigDef().define("events", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "Where.");
+    static final ConfigDef CONFIG = new ConfigDef()
+        .define("events", ConfigDef.Type.STRING, ConfigDef.Importance.HIGH, "Where.")
+        .define("plans", ConfigDef.Type.BOOLEAN, true, ConfigDef.Importance.LOW, "Whether it can plan.");
 
     static void say(Map<String, String> config, String what) {
         try {
@@ -40,8 +42,15 @@ public class Strict {
         Map<String, String> config;
         public void start(Map<String, String> given) { config = given; }
         public Class<? extends Task> taskClass() { return StrictSinkTask.class; }
-        public List<Map<String, String>> taskConfigs(int most) { return List.of(config); }
-        public void stop() { }
+        public List<Map<String, String>> taskConfigs(int most) {
+            if ("false".equals(config.get("plans"))) throw new DataException("no plan");
+            return List.of(config);
+        }
+        public void stop() {
+            if (!config.containsKey("plans")) return;
+            say(config, "connector stops");
+            throw new DataException("stops badly");
+        }
         public ConfigDef config() { return CONFIG; }
         public String version() { return "1.0"; }
     }

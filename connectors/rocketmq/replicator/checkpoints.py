@@ -4,15 +4,13 @@ import logging
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from time import time
 
 from connectors.rocketmq import messages
-from connectors.rocketmq.client import client_of, place_of, prove, told
-from connectors.rocketmq.groups import Groups
-from connectors.rocketmq.options import TARGET
-from connectors.rocketmq.selection import Selection, topics_of_brokers
-from connectors.rocketmq.translation import Copy, Window, passed, read_of_own, translated
-from rocketconnect_sdk.cursors import Connection, Mark, Page, Session, StreamGone
+from connectors.rocketmq.client import told
+from connectors.rocketmq.replicator.clusters import Clusters, Round, Row
+from connectors.rocketmq.replicator.translation import Copy, Window, passed, read_of_own, translated
+from connectors.rocketmq.selection import topics_of_brokers
+from rocketconnect_sdk.cursors import Mark, Session, StreamGone
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.partitions.topics import topics_of
 from rocketconnect_sdk.resume import JSON
@@ -47,42 +45,18 @@ class _Place:
     target: int
 
 
-class Checkpoints(Connection):
-    """Both clusters. See Connection.
-
-    Args:
-        config: That of the source.
-        log: What can't be translated is told there.
-        seconds: How long an answer may take; 0: as the configuration says.
-
-    Raises:
-        PermanentError: a client can't be made.
-    """
+class Checkpoints(Clusters):
+    """Both clusters. See Clusters."""
 
     def __init__(
         self, config: Config, log: logging.Logger | logging.LoggerAdapter[logging.Logger] | None = None, seconds: float = 0.0
     ) -> None:
-        self._selection, self._groups = Selection.of(config), Groups.of(config)
-        self._template: str = config["topic.template"]
+        super().__init__(config, log, seconds)
         self._sets: bool = config["offsets.sync"]
-        self._log = log
         self._seconds: float = seconds or config["request.timeout"]
-        self._places = place_of(config), place_of(config, TARGET)
-        self._there = client_of(config, "rocketconnect-replicator", seconds)
-        try:
-            self._here = client_of(config, "rocketconnect-replicator", seconds, TARGET)
-        except BaseException:
-            self._there.close()
-            raise
         self._known: dict[tuple[str, MessageQueue], _Place] = {}
         self._homes: dict[MessageQueue, MessageQueue] = {}
         self._told: set[str] = set()
-
-    def ping(self) -> None:
-        """Returns when both clusters answer and take who we are."""
-        for client, place in zip((self._there, self._here), self._places, strict=True):
-            with told(place):
-                prove(client)
 
     def topics(self) -> list[str]:
         """The topics of the other cluster that are meant and there."""
@@ -95,14 +69,9 @@ class Checkpoints(Connection):
     def open(self, stream: str, since: Mark | None, token: JSON) -> Session:
         """See Connection."""
         del since, token
-        return _Round(partial(self.changed, stream))
+        return Round(partial(self.changed, stream), SCHEMA, ("group", "topic", "queue"))
 
-    def close(self) -> None:
-        """See Connection."""
-        self._there.close()
-        self._here.close()
-
-    def changed(self, topic: str) -> list[Mapping[str, object]]:
+    def changed(self, topic: str) -> list[Row]:
         """What has changed of a topic since this was asked last: see SCHEMA. Offsets here are set.
 
         Raises:
@@ -135,9 +104,7 @@ class Checkpoints(Connection):
                 found.update(self._there.admin.groups(broker.master, topic, self._seconds).result())
         return found
 
-    def _of_group(
-        self, group: str, offsets: Mapping[MessageQueue, int], copies: Sequence[MessageQueue]
-    ) -> Iterator[Mapping[str, object]]:
+    def _of_group(self, group: str, offsets: Mapping[MessageQueue, int], copies: Sequence[MessageQueue]) -> Iterator[Row]:
         names = frozenset(map(_name, offsets))
         places = {
             queue: place for queue, offset in offsets.items() if (place := self._place_of(group, queue, offset, copies, names))
@@ -236,20 +203,6 @@ class Checkpoints(Connection):
         if self._log is not None and text not in self._told:
             self._told.add(text)
             self._log.warning(text)
-
-
-class _Round(Session):
-    """What has changed, once."""
-
-    def __init__(self, changed: "partial[list[Mapping[str, object]]]") -> None:
-        self._changed = changed
-
-    def page(self, cursor: JSON, limit: int) -> Page:
-        """See Session."""
-        del cursor, limit
-        rows = self._changed()
-        keys = [f"{row['group']}/{row['topic']}/{row['queue']}" for row in rows]
-        return Page(rows, keys=keys, timestamps_ms=[round(time() * 1000)] * len(rows), schema=SCHEMA)
 
 
 def _name(queue: MessageQueue) -> str:

@@ -3,15 +3,13 @@
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
-from time import time
 from typing import TypeVar
 
-from connectors.rocketmq.client import client_of, fault_of, place_of, prove, told
-from connectors.rocketmq.groups import Groups
-from connectors.rocketmq.options import TARGET
-from connectors.rocketmq.selection import Selection, topics_of_brokers
-from connectors.rocketmq.settings.decision import Decision, GroupConfig, merged_groups, merged_topics, of_group, of_topic
-from rocketconnect_sdk.cursors import Connection, Mark, Page, Session
+from connectors.rocketmq.client import fault_of, told
+from connectors.rocketmq.replicator.clusters import Clusters, Round, Row
+from connectors.rocketmq.replicator.decision import Decision, GroupConfig, merged_groups, merged_topics, of_group, of_topic
+from connectors.rocketmq.selection import topics_of_brokers
+from rocketconnect_sdk.cursors import Mark, Session
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.partitions.topics import topics_of
@@ -21,11 +19,11 @@ from rocketconnect_sdk.schema import STRING, struct
 from rocketmq_remoting import BrokerFailed, Client, RocketMQError, TopicConfig, Unauthenticated
 
 T = TypeVar("T")
-Row = Mapping[str, object]
 Key = tuple[str, str, str]
 """Of what is told: "topic" or "group", its name there, and the broker here; "": all of them."""
 TOPICS, GROUPS = "topics", "groups"
 """The streams."""
+_KEY = ("kind", "name", "broker")
 _COLUMNS = ("kind", "name", "target_name", "broker", "outcome", "what")
 SCHEMA = struct([(name, STRING) for name in _COLUMNS])
 """Of a record: what became of a topic or a group on a broker here; see Outcome."""
@@ -45,44 +43,20 @@ class Outcome(StrEnum):
 _BAD = (Outcome.DIFFERS, Outcome.FAILED)
 
 
-class Following(Connection):
-    """Both clusters. See Connection.
-
-    Args:
-        config: That of the source.
-        log: What can't be followed is told there.
-        seconds: How long an answer may take; 0: as the configuration says.
-
-    Raises:
-        PermanentError: a client can't be made.
-    """
+class Following(Clusters):
+    """Both clusters. See Clusters."""
 
     def __init__(
         self, config: Config, log: logging.Logger | logging.LoggerAdapter[logging.Logger] | None = None, seconds: float = 0.0
     ) -> None:
-        self._selection, self._groups = Selection.of(config), Groups.of(config)
-        self._template: str = config["topic.template"]
+        super().__init__(config, log, seconds)
         self._narrow: bool = config["rights.narrow"]
         self._sets: bool = config["settings.sync"]
-        self._log = log
-        self._places = place_of(config), place_of(config, TARGET)
-        self._there = client_of(config, "rocketconnect-replicator", seconds)
-        try:
-            self._here = client_of(config, "rocketconnect-replicator", seconds, TARGET)
-        except BaseException:
-            self._there.close()
-            raise
         self._topics_there: dict[str, Mapping[str, TopicConfig]] = {}
         self._groups_there: dict[str, Mapping[str, GroupConfig]] = {}
         self._told: dict[Key, tuple[Outcome, str]] = {}
         self._asked: dict[Key, Sequence[str]] = {}
         self._seen: dict[str, set[str]] = {TOPICS: set(), GROUPS: set()}
-
-    def ping(self) -> None:
-        """Returns when both clusters answer and take who we are."""
-        for client, place in zip((self._there, self._here), self._places, strict=True):
-            with told(place):
-                prove(client)
 
     def topics(self) -> dict[str, TopicConfig]:
         """The topics of the other cluster that are meant and there. What a broker said last holds while it is away."""
@@ -98,12 +72,7 @@ class Following(Connection):
     def open(self, stream: str, since: Mark | None, token: JSON) -> Session:
         """See Connection."""
         del since, token
-        return _Round(self.topics_followed if stream == TOPICS else self.groups_followed)
-
-    def close(self) -> None:
-        """See Connection."""
-        self._there.close()
-        self._here.close()
+        return Round(self.topics_followed if stream == TOPICS else self.groups_followed, SCHEMA, _KEY)
 
     def topics_followed(self) -> list[Row]:
         """Sets the topics here, and tells what has come of it since this was asked last: see SCHEMA.
@@ -252,17 +221,3 @@ def _masters(client: Client, place: str) -> list[tuple[str, str]]:
 
 def _sentence(parts: Iterable[str]) -> str:
     return "; ".join(parts)
-
-
-class _Round(Session):
-    """What has come of it, once."""
-
-    def __init__(self, followed: Callable[[], list[Row]]) -> None:
-        self._followed = followed
-
-    def page(self, cursor: JSON, limit: int) -> Page:
-        """See Session."""
-        del cursor, limit
-        rows = self._followed()
-        keys = ["/".join(filter(None, (str(row["kind"]), str(row["name"]), str(row["broker"])))) for row in rows]
-        return Page(rows, keys=keys, timestamps_ms=[round(time() * 1000)] * len(rows), schema=SCHEMA)

@@ -1,0 +1,1 @@
+"""What is beside the messages of another cluster, kept here: topics, groups, and where these go on."""

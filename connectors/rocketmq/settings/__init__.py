@@ -1,1 +1,0 @@
-"""How topics and consumer groups of another cluster are set, followed here."""
