@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
 import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
 import { lineOf, samplesOf } from "../../console/src/model/samples.ts";
-import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf } from "../../console/src/model/topics.ts";
+import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf, withMore } from "../../console/src/model/topics.ts";
 import { corrected, cut, editable, fromBase64, hexDump, pretty, same, tabulate, textOf, toBase64 } from "../../console/src/model/values.ts";
 
 const connector = (name, type, config) => ({ name, uid: `uid-${name}`, type: `CONNECTOR_TYPE_${type}`, config });
@@ -213,6 +213,14 @@ test("messages are looked at from the place that was chosen", () => {
   assert.deepEqual(startOf("since", ""), {});
   assert.deepEqual(startOf("key", " order 1 "), { key: "order 1" });
   assert.deepEqual(startOf("key", " "), {});
+});
+
+test("while it follows the newest messages are kept, and it goes on where the newer answer ended", () => {
+  const record = (offset) => ({ queue: "t/b/0", offset });
+  const before = { records: [record("1"), record("2")], next: { offsets: { "t/b/0": "3" } }, trouble: "" };
+  const more = { records: [record("3"), record("4")], next: { offsets: { "t/b/0": "5" } } };
+  assert.deepEqual(withMore(before, more, 3), { records: [record("2"), record("3"), record("4")], next: more.next });
+  assert.deepEqual(withMore(before, { next: more.next }, 3), { records: before.records, next: more.next });
 });
 
 test("a value that is no text is told as base64, and text that looks like it stays text", () => {

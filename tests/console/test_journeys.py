@@ -100,6 +100,22 @@ def test_a_message_is_found_by_its_key(started: Started, page: Page) -> None:
     assert "another" not in page.text()
 
 
+def test_messages_that_come_are_followed(started: Started, page: Page) -> None:
+    with Client(started.name_server) as client:
+        client.create_topic("followed", queues=1)
+        (queue,) = client.queues("followed")
+        client.send(queue, Message(b"before"))
+        client.barrier(queue.broker, 60)
+        page.show(f"{started.url}#/topics/followed")
+        page.sees("before")
+        page.click("button", "Follow what comes")
+        for text in ("first", "second"):
+            client.send(queue, Message(text.encode()))
+            page.sees(text)
+        assert page.text().index("second") < page.text().index("first") < page.text().index("before")
+        page.click("button", "Stop following")
+
+
 def test_a_connector_shows_how_it_was_before_its_page_was_opened(started: Started, page: Page) -> None:
     wait_until(lambda: len(started.api.request("GET", "/v1/connectors/orders-out/samples").get("samples", [])) > 1, 120)
     page.show(f"{started.url}#/connectors/orders-out")

@@ -79,6 +79,11 @@ export function startOf(start: Start, at: string): object {
   return {};
 }
 
+/** With what came behind it: so many of the newest records, and all else as the newer answer says. */
+export function withMore(before: Peeked, more: Peeked, most: number): Peeked {
+  return { ...more, records: [...(before.records ?? []), ...(more.records ?? [])].slice(-most) };
+}
+
 /** The bytes of a value that no converter has read: the API tells those that are no text as base64. */
 export function bytesOf(text: string, size: number): Uint8Array {
   const encoded = new TextEncoder().encode(text);

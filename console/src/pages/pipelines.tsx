@@ -59,12 +59,10 @@ export function Pipelines({ query }: { query: URLSearchParams }) {
         </button>
       </div>
       <Trouble of={[connectors, states]} />
-      {loaded ? (
+      {loaded && (
         <Old of={[connectors, states]}>
           <Listed rows={rows} query={query} />
         </Old>
-      ) : (
-        !connectors.trouble && !states.trouble && <p aria-busy="true">{t("app.loading")}</p>
       )}
     </>
   );

@@ -35,10 +35,10 @@ export function rateText(rate: number | null): string {
   return rate === null ? "–" : number(rate);
 }
 
-/** What keeps values from being true now; the first trouble of several. */
+/** What keeps values from being true now, the first trouble of several; or that some are not there yet. */
 export function Trouble({ of }: { of: Live<unknown>[] }) {
   const troubled = of.find((each) => each.trouble);
-  if (!troubled?.trouble) return <></>;
+  if (!troubled?.trouble) return of.some((each) => each.value === undefined) ? <p aria-busy="true">{t("app.loading")}</p> : <></>;
   const { since, error } = troubled.trouble;
   const nothing = troubled.value === undefined;
   return (

@@ -26,7 +26,6 @@ export function Levels() {
   return (
     <>
       <Trouble of={[live]} />
-      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
           <Setting processes={live.value} done={live.again} />

@@ -14,7 +14,6 @@ export function Secrets() {
   return (
     <>
       <Trouble of={[live]} />
-      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
           <p class="quiet">{t("secrets.note")}</p>

@@ -42,7 +42,6 @@ export function History({ path, connector, done }: { path: string; connector?: C
   return (
     <>
       <Trouble of={[live]} />
-      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
           {live.value.changes.length ? (

@@ -17,7 +17,6 @@ export function Log({ path }: { path: string }) {
   return (
     <>
       <Trouble of={[live]} />
-      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
           {lines.length ? (

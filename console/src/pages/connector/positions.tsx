@@ -28,7 +28,6 @@ export function Positions({ path, connector }: { path: string; connector: Connec
   return (
     <>
       <Trouble of={[live]} />
-      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
           {connector && (

@@ -67,13 +67,12 @@ export function Rollback({ path, connector, revision, close }: Of) {
         {t("rollback.positions", { revision: earlier })}
       </label>
       <p class="quiet" id="rollback-positions">
-        {!ends.value
-          ? t("app.loading")
-          : !end
+        {ends.value &&
+          (!end
             ? t("rollback.noEnd")
             : stopped
               ? t("rollback.again", { count: number(Number(end.positions ?? 0)), time: end.time ? moment(end.time) : "" })
-              : t("rollback.notStopped")}
+              : t("rollback.notStopped"))}
       </p>
       {written && <p class="alert">{t("rollback.half", { revision: earlier })}</p>}
       <Reason value={reason} change={setReason} />

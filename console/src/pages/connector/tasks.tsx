@@ -64,7 +64,7 @@ function Line({ name, task }: { name: string; task: TaskState }) {
           </details>
         )}
       </td>
-      <td data-label={t("column.worker")}>{task.workerId || "–"}</td>
+      <td class="short" data-label={t("column.worker")}>{task.workerId || "–"}</td>
       <td class="number" data-label={t("column.rate")}>
         {rateText(rateOf([task]))}
       </td>

@@ -28,7 +28,6 @@ export function Change({ name }: { name: string }) {
     CONNECTOR_MS,
     path,
   );
-  const ready = plugins.value && stored.value;
   return (
     <>
       <p class="back">
@@ -36,7 +35,6 @@ export function Change({ name }: { name: string }) {
       </p>
       <h1>{t("edit.title", { name })}</h1>
       <Trouble of={[stored, plugins]} />
-      {!ready && !stored.trouble && !plugins.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {plugins.value && stored.value && (
         <Form path={path} plugins={plugins.value} now={stored.value} again={stored.again} />
       )}

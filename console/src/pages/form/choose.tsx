@@ -46,7 +46,6 @@ export function Choose({ query }: { query: URLSearchParams }) {
           choose={(kind) => choose({ kind })}
         />
       </search>
-      {!plugins.value && !plugins.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {plugins.value && (
         <>
           <p class="quiet" role="status">

@@ -46,7 +46,6 @@ export function Following({ name, path, replay }: { name: string; path: string; 
       </p>
       <h2>{t("following.title", { replay })}</h2>
       <Trouble of={[live]} />
-      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
           <Told name={name} replay={replay} known={live.value} />

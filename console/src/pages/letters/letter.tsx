@@ -27,7 +27,6 @@ export function LetterPage({ name, path, id }: { name: string; path: string; id:
       </p>
       <h2>{t("letter.title", { id })}</h2>
       <Trouble of={[live]} />
-      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
           <Whole name={name} path={path} id={id} whole={live.value} again={live.again} />

@@ -52,7 +52,6 @@ export function List({ name, path, query }: Given) {
       <Waiting path={path} />
       <Filters name={name} query={query} letters={found} />
       <Trouble of={[live]} />
-      {!live.value && !live.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {live.value && (
         <Old of={[live]}>
           <Orders

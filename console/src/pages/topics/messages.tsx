@@ -1,11 +1,11 @@
-// Messages of a topic, as converters read them. They are asked for once: a process is started for each look.
+// Messages of a topic, as converters read them. A process is started for each look.
 import { useEffect, useState } from "preact/hooks";
 
 import { ask, askAll, Away, Refused, type Schemas, segment } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
 import type { Connector } from "../../model/connectors.ts";
 import { go, href } from "../../model/route.ts";
-import { optionsOf, type Peeked, readingOf, type Start, startOf, STARTS } from "../../model/topics.ts";
+import { optionsOf, type Peeked, readingOf, type Start, startOf, STARTS, withMore } from "../../model/topics.ts";
 import { Refusal } from "../../parts/asking.tsx";
 import { Choice } from "../../parts/choice.tsx";
 import { t } from "../../words/words.ts";
@@ -13,6 +13,9 @@ import { Records } from "./records.tsx";
 
 const AMOUNTS = ["10", "30", "100"] as const;
 const PLUGINS_MS = 60_000;
+const FOLLOW_MS = 2000;
+/** Messages that are kept while it follows. */
+const MOST = 300;
 const EXAMPLE = "value.converter.schemas.enable=false";
 
 interface Given {
@@ -25,6 +28,8 @@ export function Messages({ topic, connectors, query }: Given) {
   const [found, setFound] = useState<Peeked>();
   const [trouble, setTrouble] = useState<Away | Refused>();
   const [busy, setBusy] = useState(false);
+  const [following, setFollowing] = useState(false);
+  const [looks, setLooks] = useState(0);
   const [options, setOptions] = useState("");
   const given = {
     start: (STARTS.find((each) => each === query.get("start")) ?? "last") as Start,
@@ -40,27 +45,42 @@ export function Messages({ topic, connectors, query }: Given) {
   const choose = (next: Partial<typeof given>) => go(href(["topics", topic], { ...given, ...next }), true);
   const more = optionsOf(options);
   const reads = connectors.filter((each) => each.name && Object.keys(readingOf(each.config ?? {})).length);
+  const known = !given.as || given.as.startsWith("=") || names.includes(given.as);
   const config = async () => {
     const added = typeof more === "string" ? {} : more;
     if (!given.as.startsWith("=")) return { ...(given.as && { "value.converter": given.as }), ...added };
     const { connector } = await ask<Schemas["config.GetConnectorResponse"]>(`v1/connectors/${segment(given.as.slice(1))}`);
     return { ...readingOf(connector?.config ?? {}), ...added };
   };
-  const look = async (places?: Peeked["next"]) => {
-    setBusy(true);
+  const look = async (places?: Peeked["next"], adds = false) => {
+    setBusy(!adds);
     setTrouble(undefined);
     const begin = places ? { places } : startOf(given.start, given.at);
     try {
       const body = { messages: Number(given.amount), queue: given.queue.trim(), config: await config(), ...begin };
-      setFound(await ask<Peeked>(`v1/topics/${segment(topic)}:peek`, { method: "POST", body }));
+      const answer = await ask<Peeked>(`v1/topics/${segment(topic)}:peek`, { method: "POST", body });
+      setFound((before) => (adds && before ? withMore(before, answer, MOST) : answer));
     } catch (error) {
       if (!(error instanceof Away || error instanceof Refused)) throw error;
       setTrouble(error);
+      setFollowing(false);
     } finally {
       setBusy(false);
+      setLooks((before) => before + 1);
     }
   };
   useEffect(() => void look(), []);
+  useEffect(() => {
+    if (!following) return;
+    const again = () => document.hidden || void look(found?.next, true);
+    const timer = setTimeout(again, FOLLOW_MS);
+    document.addEventListener("visibilitychange", again);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", again);
+    };
+  }, [following, looks]);
+  const goesOn = Object.keys(found?.next?.offsets ?? {}).length > 0;
   return (
     <>
       <h2>{t("messages.title")}</h2>
@@ -134,6 +154,7 @@ export function Messages({ topic, connectors, query }: Given) {
           of={[
             ["", t("messages.asTheyAre")],
             ...reads.map((each) => [`=${each.name}`, t("messages.asConnector", { name: each.name ?? "" })] as const),
+            ...(known ? [] : [[given.as, t("messages.asConverter", { name: given.as })] as const]),
             ...names.map((each) => [each, t("messages.asConverter", { name: each })] as const),
           ]}
           choose={(as) => choose({ as })}
@@ -156,10 +177,17 @@ export function Messages({ topic, connectors, query }: Given) {
         {typeof more === "string" && <p class="why">{t("messages.noOption", { line: more })}</p>}
       </details>
       {trouble && <Refusal trouble={trouble} />}
-      {found && <Told found={found} converted={given.as !== ""} />}
-      {found && Object.keys(found.next?.offsets ?? {}).length > 0 && (found.records?.length ?? 0) > 0 && (
+      {goesOn && (
         <p class="answers">
-          <button type="button" class="outline" disabled={busy} onClick={() => void look(found.next)}>
+          <button type="button" class="outline" aria-pressed={following} onClick={() => setFollowing(!following)}>
+            {t(following ? "messages.stop" : "messages.follow")}
+          </button>
+        </p>
+      )}
+      {found && <Told found={found} converted={given.as !== ""} newestFirst={following} />}
+      {goesOn && !following && (found?.records?.length ?? 0) > 0 && (
+        <p class="answers">
+          <button type="button" class="outline" disabled={busy} onClick={() => void look(found?.next)}>
             {t("messages.next")}
           </button>
         </p>
@@ -168,8 +196,8 @@ export function Messages({ topic, connectors, query }: Given) {
   );
 }
 
-function Told({ found, converted }: { found: Peeked; converted: boolean }) {
-  const records = found.records ?? [];
+function Told({ found, converted, newestFirst }: { found: Peeked; converted: boolean; newestFirst: boolean }) {
+  const records = newestFirst ? [...(found.records ?? [])].reverse() : (found.records ?? []);
   return (
     <>
       {found.problems?.map((each) => (

@@ -69,7 +69,6 @@ export function Topics({ query }: { query: URLSearchParams }) {
         {t("topics.internal")}
       </label>
       <Trouble of={[topics, connectors, states]} />
-      {!topics.value && !topics.trouble && <p aria-busy="true">{t("app.loading")}</p>}
       {topics.value && (
         <Old of={[topics]}>
           <p class="quiet" role="status">
