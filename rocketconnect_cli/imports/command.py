@@ -70,15 +70,17 @@ def kafka_connect(
         both = [each.name for each in theirs if each.name in ours]
         positions = {name: list(client.pages(f"{connector_path(name)}/positions", "positions", row)) for name in both}
         steps, problems = plan(theirs, wish, place, version, plugins, ours, positions)
-        problems += checked(client, _checkable(steps, plugins), told, stored=False)
+        offered = {each["name"] for each in plugins}
+        new = [step for step in steps if step.there.class_name in offered and not step.exists]
+        problems += checked(client, new, told, stored=False)
         if output is not Output.JSON:
             _show(steps, version, place)
         show_warnings({"warnings": told})
         if problems:
             raise ApiError(Exit.WRONG, {"detail": "this can't be imported. Nothing was changed", "problems": problems})
         if yes:
-            stored = store_secrets(client, steps)
-            if stored and (problems := checked(client, steps, [], stored=True)):
+            stored = store_secrets(client, new)
+            if stored and (problems := checked(client, new, [], stored=True)):
                 detail = f"this can't be imported. Only secrets were stored: {', '.join(stored)}"
                 raise ApiError(Exit.WRONG, {"detail": detail, "problems": problems})
             quiet = output is Output.JSON
@@ -87,11 +89,6 @@ def kafka_connect(
         emit(output, {"imported": yes, "connectors": [step.document() for step in steps]}, str)
     elif not yes and steps:
         out.print("Nothing was changed: this is the plan. --yes carries it out.", markup=False)
-
-
-def _checkable(steps: Sequence[Step], plugins: Sequence[dict[str, object]]) -> list[Step]:
-    names = {each["name"] for each in plugins}
-    return [step for step in steps if step.there.class_name in names and not step.exists]
 
 
 def _show(steps: Sequence[Step], version: str, place: str) -> None:

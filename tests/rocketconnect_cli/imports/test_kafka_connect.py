@@ -198,23 +198,24 @@ def test_an_import_that_was_cut_short_goes_on_and_one_that_is_whole_changes_noth
     assert len(here.orders()) == before
 
 
-@pytest.mark.parametrize(
-    ("config", "positions", "said"),
-    [
-        ({"file": "/elsewhere"}, [], "is here already, with another configuration (file)"),
-        ({}, [{**BROUGHT, "offset": "[3,9]"}], "is here already, and has gone on from where it was"),
-    ],
-)
-def test_one_of_the_same_name_that_is_another_or_went_on_is_not_touched(
-    worker: Worker, here: Here, config: dict[str, str], positions: list[dict[str, str]], said: str
-) -> None:
+def test_one_of_the_same_name_that_is_another_is_in_the_way(worker: Worker, here: Here) -> None:
     worker.has(LINES, OFFSETS)
-    of_import = {key: text for key, text in LINES.items() if key != "name"}
-    here.stored = [{"name": "lines", "config": {**of_import, **config}, "wantedState": "WANTED_STATE_STOPPED"}]
-    here.positions["lines"] = positions
+    here.stored = [{"name": "lines", "config": {"connector.class": SOURCE}, "wantedState": "WANTED_STATE_STOPPED"}]
     answer = here.run(worker.rest.url, "--yes")
-    assert (answer.exit_code, said in answer.output) == (2, True), answer.output
+    assert (answer.exit_code, "is here already, with another configuration (file, " in answer.output) == (2, True), answer.output
     assert here.orders() == []
+
+
+def test_one_that_was_brought_before_and_has_gone_on_is_left_alone_and_the_others_come(worker: Worker, here: Here) -> None:
+    worker.has(LINES, OFFSETS)
+    worker.has({**LINES, "name": "other"}, OFFSETS)
+    config = {key: text for key, text in LINES.items() if key != "name"}
+    here.stored = [{"name": "lines", "config": config, "wantedState": "WANTED_STATE_RUNNING"}]
+    here.positions["lines"] = [{**BROUGHT, "offset": "[3,9]"}]
+    answer = here.run(worker.rest.url, "--yes", "--start")
+    assert (answer.exit_code, "has gone on here since: it is left alone" in answer.output) == (0, True), answer.output
+    orders = ["POST /v1/connectors", "POST /v1/connectors/other/positions:alter", "POST /v1/connectors/other:resume"]
+    assert [asked for asked, _ in here.orders()] == orders
 
 
 def test_what_was_made_before_something_failed_is_told(worker: Worker, here: Here) -> None:
