@@ -1,6 +1,7 @@
 """`rocketconnect import`: connectors of other systems become connectors of this one."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,6 +46,10 @@ def kafka_connect(
     unset: Annotated[
         list[str] | None, typer.Option("--unset", metavar="KEY", help="Leave this key out of each configuration; again for more.")
     ] = None,
+    worker_config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The worker's .properties file: its converters are taken for connectors that name none."),
+    ] = None,
     no_positions: Annotated[
         bool, typer.Option("--no-positions", help="Bring no positions: sources begin as if they were new.")
     ] = False,
@@ -58,7 +63,8 @@ def kafka_connect(
     they run here. Exit codes: 0 done, or a plan that can be carried out, 2 something is wrong, and nothing was changed.
     """
     given = {**dict.fromkeys(unset or ()), **(configuration.read(None, pairs) if pairs else {})}
-    wish = Wish(connectors or (), given, not no_positions)
+    of_worker = configuration.read(worker_config, ()) if worker_config else {}
+    wish = Wish(connectors or (), given, not no_positions, of_worker)
     told: list[dict[str, str]] = []
     with Worker(worker) as asked:
         version = asked.version()

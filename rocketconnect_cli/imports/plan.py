@@ -24,11 +24,13 @@ class Wish:
         names: Only these connectors; empty: all.
         given: What every configuration has otherwise; None leaves the key out.
         positions: Bring positions.
+        worker: The configuration of the worker, as far as it is known.
     """
 
     names: Sequence[str] = ()
     given: Mapping[str, str | None] = field(default_factory=dict)
     positions: bool = True
+    worker: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -129,7 +131,7 @@ def _step(there: There, wish: Wish, url: str, version: str, plugins: Sequence[Ma
     plugin = next((each for each in plugins if there.class_name in (each["name"], *each.get("aliases", ()))), None)
     options = plugin.get("options", ()) if plugin else ()
     passwords = {option["key"] for option in options if option.get("secret")}
-    made = translated(there.name, there.type, there.class_name, there.config, wish.given, passwords)
+    made = translated(there.name, there.type, there.class_name, there.config, wish.worker, wish.given, passwords)
     step = Step(there, made, problems=list(made.problems))
     if there.state not in _STILL:
         reason = f"is {there.state} in Kafka Connect: both would do its work, and its offsets move on"

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,7 +94,7 @@ def test_without_yes_the_plan_is_told_and_nothing_is_changed(worker: Worker, her
     assert answer.exit_code == 0, answer.output
     assert f"+ lines: source {SOURCE}" in answer.output
     assert '{"filename":"/in"} at {"position": 42}' in answer.output
-    assert "key.converter was that of the worker" in answer.output
+    assert "key.converter was the worker's, which is not known" in answer.output
     assert here.orders() == []
     assert [asked for asked in worker.rest.asked if not asked.startswith("GET")] == []
 
@@ -172,6 +173,25 @@ def test_what_has_no_counterpart_is_left_out_or_renamed_and_told(worker: Worker,
     changes = "\n".join(made["changes"])
     for key in ("producer.override.acks", "topic.creation.default.replication.factor", "exactly.once.support"):
         assert f"{key} is left out" in changes
+
+
+def test_converters_of_the_worker_hold_with_their_options_where_a_connector_names_none(
+    worker: Worker, here: Here, tmp_path: Path
+) -> None:
+    told = {"key.converter": STRINGS, "value.converter": "x.AvroConverter", "value.converter.basic.auth.user.info": "me:hush"}
+    more = {"header.converter": STRINGS, "group.id": "g", "value.converter.url": "http://r"}
+    (tmp_path / "worker.properties").write_text("".join(f"{key}={text}\n" for key, text in {**told, **more}.items()))
+    worker.has({key: text for key, text in LINES.items() if key != "value.converter"} | {"key.converter": "x.Own"}, OFFSETS)
+    answer = here.run(worker.rest.url, "-o", "json", "--worker-config", str(tmp_path / "worker.properties"))
+    (made,) = json.loads(answer.stdout)["connectors"]
+    assert {key: text for key, text in made["config"].items() if "converter" in key} == {
+        "key.converter": "x.Own",
+        "value.converter": "x.AvroConverter",
+        "value.converter.url": "http://r",
+        "value.converter.basic.auth.user.info": "${keystore:lines.value.converter.basic.auth.user.info}",
+        "header.converter": STRINGS,
+    }
+    assert "hush" not in answer.output
 
 
 def test_a_sink_says_that_its_offsets_are_of_kafka_and_where_it_begins(worker: Worker, here: Here) -> None:
