@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.running import running
 from rocketconnect_sdk.plugins.kafka import VARIABLE
 from tests import stores
-from tests.connectors.kafka_connect.installed import SOURCE, file_plugin
+from tests.connectors.kafka_connect.installed import POSTGRES, SOURCE, debezium_jars, debezium_plugin, file_plugin
 from tests.servers.kafka.broker import Kafka
 from tests.servers.kafka.connect import STRINGS, Connect
+from tests.servers.postgres import Postgres
 from tests.spoken import rc
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -23,13 +25,13 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An instance whose executors have Kafka's connectors of files, and a keystore."""
+    """An instance whose executors have Kafka's connectors of files and Debezium's for PostgreSQL, and a keystore."""
     folder = tmp_path_factory.mktemp("instance")
     keys = folder / "keys"
     assert rc("", "secret", "new-key", str(keys))[0] == 0
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("ROCKETCONNECT_KEYSTORE_KEYS", str(keys))
-        patched.setenv(VARIABLE, str(file_plugin(folder / "plugins")))
+        patched.setenv(VARIABLE, str(debezium_plugin(file_plugin(folder / "plugins"))))
         patched.setenv(topology.SPARK_WARM, "false")
         stores.prepare(folder / "data")
         with running(folder / "data", drain=False) as ready:
@@ -68,7 +70,6 @@ def test_our_connector_goes_on_behind_the_last_line_that_a_worker_of_kafka_conne
         code, out, err = rc(url, "import", "kafka-connect", connect.url)
         assert (code, "lines: is RUNNING in Kafka Connect" in err, "hush" in out + err) == (2, True, False), err
         connect.stop_connector("lines")
-        until(lambda: connect.status("lines")["connector"]["state"] == "STOPPED" and not connect.status("lines")["tasks"])
         with lines.open("a") as file:
             file.write("d\ne\n")
         said(url, "import", "kafka-connect", connect.url, "--yes", "--start")
@@ -83,6 +84,55 @@ def test_our_connector_goes_on_behind_the_last_line_that_a_worker_of_kafka_conne
         file.write("f\n")
     until(lambda: "f" in values(url, "lines_of_files"))
     assert values(url, "lines_of_files") == ["d", "e", "f"]
+
+
+def test_debezium_goes_on_in_the_log_of_postgresql_where_a_worker_of_kafka_connect_was(tmp_path: Path, url: str) -> None:
+    prefix = f"shop{time.time_ns()}"
+    debezium_jars(tmp_path / "plugins" / "debezium")
+    with (
+        Postgres(wal_level="logical").running("shop") as database,
+        psycopg.connect(database.replace("+psycopg", ""), autocommit=True) as shop,
+        Kafka().running() as kafka,
+        Connect(kafka.servers, tmp_path / "plugins").running() as connect,
+    ):
+        shop.execute("create table orders (id int primary key, name text)")
+        shop.execute("insert into orders select n, 'first' from generate_series(1, 10) n")
+        config = {
+            "connector.class": POSTGRES,
+            "database.hostname": "127.0.0.1",
+            "database.port": str(shop.info.port),
+            "database.user": "postgres",
+            "database.password": "hush",
+            "database.dbname": "shop",
+            "plugin.name": "pgoutput",
+            "topic.prefix": prefix,
+            "table.include.list": "public.orders",
+            "poll.interval.ms": "50",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+            "transforms": "unwrap",
+            "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+            "topic.creation.default.partitions": "1",
+            "topic.creation.default.replication.factor": "1",
+        }
+        connect.create("shop", config)
+        topic = f"{prefix}.public.orders"
+        until(lambda: len(kafka.read(topic)) == 10)
+        shop.execute("insert into orders values (100, 'seen there')")
+        until(lambda: len(kafka.read(topic)) == 11)
+        connect.stop_connector("shop")
+        shop.execute("insert into orders values (200, 'while it was gone')")
+        shop.execute("update orders set name = 'changed' where id = 7")
+        told = said(url, "import", "kafka-connect", connect.url, "--yes", "--start")
+        assert (told["connectors"][0]["secrets"], "hush" in json.dumps(told)) == (["shop.database.password"], False)
+        ours = topic.replace(".", "_")
+        until(lambda: len(values(url, ours)) >= 2)
+        shop.execute("delete from orders where id = 1")
+        shop.execute("insert into orders values (300, 'last')")
+        until(lambda: any('"last"' in value for value in values(url, ours)))
+        rows = [json.loads(value) for value in values(url, ours) if value.startswith("{")]
+        assert [(row["id"], row["name"]) for row in rows] == [(200, "while it was gone"), (7, "changed"), (300, "last")]
+        assert len(kafka.read(topic)) == 11
 
 
 def test_a_client_of_kafka_connect_makes_a_connector_moves_it_back_and_deletes_it(tmp_path: Path, url: str) -> None:
