@@ -13,6 +13,8 @@ from services.gateway.kafka_connect.words import bad_request, no_plugin
 from services.gateway.lookups.lookups import Lookups
 
 _CONFIG = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name
+_NOBODY = "validate"
+"""Whose secrets they would be, where a check names no connector."""
 
 
 class Plugins:
@@ -43,9 +45,12 @@ class Plugins:
         if whole["connector.class"] not in (name, plugin.name, *plugin.aliases):
             given = whole["connector.class"][:200]
             raise bad_request("PLUGIN_DIFFERS", f"Included connector type {given} does not match request type {name}")
-        request = config.ValidateConnectorRequest(config=whole, name=connector)
+        # A secret that a create would put into the keystore is no error; that nobody can look it up yet is none either.
+        moved = await self._lookups.without_secrets(connector or _NOBODY, whole, dry_run=True)
+        request = config.ValidateConnectorRequest(config=moved, name=connector)
         answer = await self._backends.ask(_CONFIG["ValidateConnector"], request, config.ValidateConnectorResponse, reads=False)
-        problems = [FieldProblem(each.key, each.value, each.reason, each.fix) for each in answer.problems]
+        wrong = [each for each in answer.problems if whole.get(each.key) == moved.get(each.key)]
+        problems = [FieldProblem(each.key, each.value, each.reason, each.fix) for each in wrong]
         return shapes.config_infos(plugin.name, plugin.options, whole, problems)
 
     async def _found(self, name: str) -> connector_pb2.Plugin:
