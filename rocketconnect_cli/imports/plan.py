@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from rocketconnect_cli.imports.coordinates import how_to_install, needs_kafka
 from rocketconnect_cli.imports.translation import Translated, translated
@@ -135,9 +136,8 @@ def _step(there: There, wish: Wish, url: str, version: str, plugins: Sequence[Ma
     step = Step(there, made, problems=list(made.problems))
     if there.state not in _STILL:
         reason = f"is {there.state} in Kafka Connect: both would do its work, and its offsets move on"
-        step.problems.append(
-            {"key": there.name, "reason": reason, "fix": f"Stop it: curl -X PUT {url}/connectors/{there.name}/stop"}
-        )
+        fix = f"Stop it: curl -X PUT {url}/connectors/{quote(there.name, safe='')}/stop"
+        step.problems.append({"key": there.name, "reason": reason, "fix": fix})
     if needs_kafka(there.class_name):
         fix = "Leave it where it is: name those that are to be imported."
         step.problems.append(

@@ -265,6 +265,7 @@ def test_a_worker_that_tells_no_offsets_is_taken_without_positions_only_when_tha
     ("url", "code", "said"),
     [
         ("host:8083", 2, "is not the URL of a Kafka Connect worker"),
+        ("http://me:hush/1@host", 2, "is not the URL of a Kafka Connect worker (it can't be read)"),
         ("http://127.0.0.1:1", 5, "no Kafka Connect worker answers at http://127.0.0.1:1"),
         ("http://me:hush@127.0.0.1:1", 5, "no Kafka Connect worker answers at http://127.0.0.1:1"),
     ],
