@@ -85,7 +85,7 @@ def kafka_connect(folder: Path) -> Iterator[KafkaConnect]:
     server = _write(folder / "server.properties", _server(broker, controller, folder / "kafka"))
     worker = _write(folder / "worker.properties", _worker(broker, rest, folder / "connect.offsets"))
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
-    command = _java(kafka, _BROKER_HEAP, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(server))
+    command = _java(kafka, _BROKER_HEAP, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", str(server))
     done = subprocess.run(command, capture_output=True, text=True, timeout=START_SECONDS, check=False)
     if done.returncode:
         msg = f"Kafka's storage could not be formatted: {done.stdout}{done.stderr}"

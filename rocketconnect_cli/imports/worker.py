@@ -53,7 +53,8 @@ class Worker:
             parsed = httpx.URL(url.rstrip("/"))
             wrong = "" if parsed.scheme in ("http", "https") and parsed.host else "it begins with neither http:// nor https://"
         except (httpx.InvalidURL, UnicodeError) as error:
-            wrong = str(error)
+            # It may quote a part of a password.
+            wrong = "it can't be read" if "@" in url else str(error)
         if wrong:
             detail = f"that is not the URL of a Kafka Connect worker ({wrong}). Give one such as http://HOST:8083."
             raise ApiError(Exit.WRONG, {"detail": detail})

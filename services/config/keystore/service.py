@@ -77,7 +77,7 @@ class KeystoreService(KeystoreServiceServicer):
         if self._keys is None or checks.name_problems(request.connector) or not checks.fits(config):
             return pb.MoveSecretsResponse(config=config)
         config, values = moved(request.connector, config, await self._secret_keys(request.connector, config), self._keys)
-        if values:
+        if values and not request.dry_run:
             await asyncio.to_thread(self._secrets.add, {name: self._keys.seal(name, value) for name, value in values.items()})
             _log.info("secrets of a configuration moved into the keystore", connector=request.connector, names=sorted(values))
         return pb.MoveSecretsResponse(config=config)

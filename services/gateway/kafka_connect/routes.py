@@ -12,7 +12,9 @@ from services.gateway.answers import json_answer
 from services.gateway.backends import Backends
 from services.gateway.kafka_connect import posted
 from services.gateway.kafka_connect.connectors import Connectors
-from services.gateway.kafka_connect.others import Loggers, Offsets, Plugins
+from services.gateway.kafka_connect.loggers import Loggers
+from services.gateway.kafka_connect.plugins import Plugins
+from services.gateway.kafka_connect.positions import Offsets
 from services.gateway.kafka_connect.words import bad_request, render
 from services.gateway.lookups.lookups import Lookups
 from services.gateway.problems import Problem, RequestRejected

@@ -63,7 +63,7 @@ def info(connector: connectors.Connector, state: states.ConnectorState) -> Json:
 
 def config_of(connector: connectors.Connector) -> dict[str, str]:
     """Return the configuration, with the name in it as there."""
-    return {"name": connector.name, **connector.config}
+    return {"name": connector.name, **dict(sorted(connector.config.items()))}
 
 
 def task_configs(state: states.ConnectorState) -> list[Json]:

@@ -65,9 +65,15 @@ class Lookups:
         except NotFound:
             return unknown_state(connector)
 
-    async def without_secrets(self, name: str, wanted: Mapping[str, str]) -> dict[str, str]:
-        """Return a configuration with references: a secret that is given as a value goes into the keystore, if there is one."""
-        move = keystore.MoveSecretsRequest(connector=name, config=wanted)
+    async def without_secrets(self, name: str, wanted: Mapping[str, str], *, dry_run: bool = False) -> dict[str, str]:
+        """Return a configuration with references: a secret that is given as a value goes into the keystore, if there is one.
+
+        Args:
+            name: Of the connector.
+            wanted: Its configuration.
+            dry_run: Only say which references would stand there.
+        """
+        move = keystore.MoveSecretsRequest(connector=name, config=wanted, dry_run=dry_run)
         return dict((await self._backends.ask(_KEYSTORE["MoveSecrets"], move, keystore.MoveSecretsResponse, reads=False)).config)
 
 

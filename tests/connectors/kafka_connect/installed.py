@@ -32,11 +32,15 @@ def file_plugin(folder: Path) -> Path:
     return folder
 
 
+def debezium_jars(folder: Path) -> Path:
+    """The jars of Debezium's plugin for PostgreSQL, in a folder, which is returned."""
+    _copied(folder, _DEBEZIUM)
+    return folder
+
+
 def debezium_plugin(folder: Path) -> Path:
     """Debezium's plugin for PostgreSQL, installed into a folder, which is returned."""
-    given = folder.parent / f"debezium-connector-postgres-{DEBEZIUM_VERSION}"
-    _copied(given, _DEBEZIUM)
-    install(str(given), folder)
+    install(str(debezium_jars(folder.parent / f"debezium-connector-postgres-{DEBEZIUM_VERSION}")), folder)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""A connector is taken over from a real worker of Kafka Connect: what that has sent does not come again, and all else does."""
+"""Between a real worker of Kafka Connect, a real instance, and clients of Kafka Connect."""
 
 import json
 import time
@@ -6,31 +6,36 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
+import psycopg
 import pytest
 
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.running import running
 from rocketconnect_sdk.plugins.kafka import VARIABLE
 from tests import stores
-from tests.connectors.kafka_connect.installed import SOURCE, file_plugin
+from tests.connectors.kafka_connect.installed import POSTGRES, SOURCE, debezium_jars, debezium_plugin, file_plugin
 from tests.servers.kafka.broker import Kafka
 from tests.servers.kafka.connect import STRINGS, Connect
+from tests.servers.postgres import Postgres
 from tests.spoken import rc
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
 
-@pytest.fixture
-def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """An instance whose executors have Kafka's connectors of files, and a keystore."""
-    keys = tmp_path / "keys"
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An instance whose executors have Kafka's connectors of files and Debezium's for PostgreSQL, and a keystore."""
+    folder = tmp_path_factory.mktemp("instance")
+    keys = folder / "keys"
     assert rc("", "secret", "new-key", str(keys))[0] == 0
-    monkeypatch.setenv("ROCKETCONNECT_KEYSTORE_KEYS", str(keys))
-    monkeypatch.setenv(VARIABLE, str(file_plugin(tmp_path / "plugins")))
-    monkeypatch.setenv(topology.SPARK_WARM, "false")
-    stores.prepare(tmp_path / "data")
-    with running(tmp_path / "data", drain=False) as ready:
-        yield str(ready["rest"])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ROCKETCONNECT_KEYSTORE_KEYS", str(keys))
+        patched.setenv(VARIABLE, str(debezium_plugin(file_plugin(folder / "plugins"))))
+        patched.setenv(topology.SPARK_WARM, "false")
+        stores.prepare(folder / "data")
+        with running(folder / "data", drain=False) as ready:
+            yield str(ready["rest"])
 
 
 def until(condition: Callable[[], object], seconds: float = 300) -> None:
@@ -40,21 +45,24 @@ def until(condition: Callable[[], object], seconds: float = 300) -> None:
         time.sleep(0.5)
 
 
+def said(url: str, *words: str) -> Any:
+    """What a command says as JSON."""
+    code, out, err = rc(url, *words, "-o", "json")
+    assert code == 0, (out, err)
+    return json.loads(out.splitlines()[-1])
+
+
+def values(url: str, topic: str) -> list[str]:
+    """Of all messages of a topic of one queue, in their order; none where there is no such topic."""
+    names = {row["name"] for row in said(url, "topic", "list")["topics"]}
+    return [each["record"]["value"] for each in said(url, "topic", "peek", topic, "-n", "100")["records"]] if topic in names else []
+
+
 def test_our_connector_goes_on_behind_the_last_line_that_a_worker_of_kafka_connect_has_sent(tmp_path: Path, url: str) -> None:
     lines = tmp_path / "in.txt"
     lines.write_text("a\nb\nc\n")
     config = {"connector.class": "FileStreamSource", "file": str(lines), "topic": "lines.of.files", "value.converter": STRINGS}
     more = {"topic.creation.default.partitions": "1", "topic.creation.default.replication.factor": "1", "api.token": "hush"}
-
-    def ours(*words: str) -> Any:
-        code, out, err = rc(url, *words, "-o", "json")
-        assert code == 0, (out, err)
-        return json.loads(out.splitlines()[-1])
-
-    def values() -> list[str]:
-        names = {row["name"] for row in ours("topic", "list")["topics"]}
-        peeked = ours("topic", "peek", "lines_of_files", "-n", "100")["records"] if "lines_of_files" in names else []
-        return [each["record"]["value"] for each in peeked]
 
     with Kafka().running() as kafka, Connect(kafka.servers).running() as connect:
         connect.create("lines", {**config, **more})
@@ -62,18 +70,100 @@ def test_our_connector_goes_on_behind_the_last_line_that_a_worker_of_kafka_conne
         code, out, err = rc(url, "import", "kafka-connect", connect.url)
         assert (code, "lines: is RUNNING in Kafka Connect" in err, "hush" in out + err) == (2, True, False), err
         connect.stop_connector("lines")
-        until(lambda: connect.status("lines")["connector"]["state"] == "STOPPED" and not connect.status("lines")["tasks"])
         with lines.open("a") as file:
             file.write("d\ne\n")
-        ours("import", "kafka-connect", connect.url, "--yes", "--start")
-        again = ours("import", "kafka-connect", connect.url)["connectors"]
+        said(url, "import", "kafka-connect", connect.url, "--yes", "--start")
+        again = said(url, "import", "kafka-connect", connect.url)["connectors"]
         assert [message.value() for message in kafka.read("lines.of.files")] == [b"a", b"b", b"c"]
     assert [each["exists"] for each in again] == [True]
-    stored = ours("connector", "get", "lines")["config"]
+    stored = said(url, "connector", "get", "lines")["config"]
     expected = {**config, "connector.class": SOURCE, "topic": "lines_of_files", "topic.queues": "1"}
     assert stored == {**expected, "api.token": "${keystore:lines.api.token}"}
-    until(lambda: len(values()) >= 2)
+    until(lambda: len(values(url, "lines_of_files")) >= 2)
     with lines.open("a") as file:
         file.write("f\n")
-    until(lambda: "f" in values())
-    assert values() == ["d", "e", "f"]
+    until(lambda: "f" in values(url, "lines_of_files"))
+    assert values(url, "lines_of_files") == ["d", "e", "f"]
+
+
+def test_debezium_goes_on_in_the_log_of_postgresql_where_a_worker_of_kafka_connect_was(tmp_path: Path, url: str) -> None:
+    prefix = f"shop{time.time_ns()}"
+    debezium_jars(tmp_path / "plugins" / "debezium")
+    with (
+        Postgres(wal_level="logical").running("shop") as database,
+        psycopg.connect(database.replace("+psycopg", ""), autocommit=True) as shop,
+        Kafka().running() as kafka,
+        Connect(kafka.servers, tmp_path / "plugins").running() as connect,
+    ):
+        shop.execute("create table orders (id int primary key, name text)")
+        shop.execute("insert into orders select n, 'first' from generate_series(1, 10) n")
+        config = {
+            "connector.class": POSTGRES,
+            "database.hostname": "127.0.0.1",
+            "database.port": str(shop.info.port),
+            "database.user": "postgres",
+            "database.password": "hush",
+            "database.dbname": "shop",
+            "plugin.name": "pgoutput",
+            "topic.prefix": prefix,
+            "table.include.list": "public.orders",
+            "poll.interval.ms": "50",
+            "value.converter": "org.apache.kafka.connect.json.JsonConverter",
+            "value.converter.schemas.enable": "false",
+            "transforms": "unwrap",
+            "transforms.unwrap.type": "io.debezium.transforms.ExtractNewRecordState",
+            "topic.creation.default.partitions": "1",
+            "topic.creation.default.replication.factor": "1",
+        }
+        connect.create("shop", config)
+        topic = f"{prefix}.public.orders"
+        until(lambda: len(kafka.read(topic)) == 10)
+        shop.execute("insert into orders values (100, 'seen there')")
+        until(lambda: len(kafka.read(topic)) == 11)
+        connect.stop_connector("shop")
+        shop.execute("insert into orders values (200, 'while it was gone')")
+        shop.execute("update orders set name = 'changed' where id = 7")
+        told = said(url, "import", "kafka-connect", connect.url, "--yes", "--start")
+        assert (told["connectors"][0]["secrets"], "hush" in json.dumps(told)) == (["shop.database.password"], False)
+        ours = topic.replace(".", "_")
+        until(lambda: len(values(url, ours)) >= 2)
+        shop.execute("delete from orders where id = 1")
+        shop.execute("insert into orders values (300, 'last')")
+        until(lambda: any('"last"' in value for value in values(url, ours)))
+        rows = [json.loads(value) for value in values(url, ours) if value.startswith("{")]
+        assert [(row["id"], row["name"]) for row in rows] == [(200, "while it was gone"), (7, "changed"), (300, "last")]
+        assert len(kafka.read(topic)) == 11
+
+
+def test_a_client_of_kafka_connect_makes_a_connector_moves_it_back_and_deletes_it(tmp_path: Path, url: str) -> None:
+    lines = tmp_path / "in.txt"
+    lines.write_text("a\nb\nc\n")
+    config = {"connector.class": SOURCE, "file": str(lines), "topic": "faced", "topic.queues": "1", "value.converter": STRINGS}
+    partition = {"filename": str(lines)}
+    with httpx.Client(base_url=f"{url}/kafka-connect", timeout=600) as client:
+
+        def offsets() -> object:
+            return client.get("/connectors/faced/offsets").json()["offsets"]
+
+        def is_stopped() -> bool:
+            return bool(client.get("/connectors/faced/status").json()["connector"]["state"] == "STOPPED")
+
+        wrong = client.put(
+            f"/connector-plugins/{SOURCE}/config/validate", json={"connector.class": SOURCE, "batch.size": "many"}
+        ).json()
+        errors = {each["value"]["name"] for each in wrong["configs"] if each["value"]["errors"]}
+        assert {"topic", "batch.size"} <= errors
+        made = client.post("/connectors", json={"name": "faced", "config": {**config, "api.token": "hush"}})
+        assert (made.status_code, "hush" in made.text) == (201, False), made.text
+        assert made.json()["config"]["api.token"].startswith("${keystore:faced.api.token.")
+        until(lambda: values(url, "faced") == ["a", "b", "c"])
+        assert client.put("/connectors/faced/stop").status_code == 204
+        until(is_stopped)
+        until(lambda: offsets() == [{"partition": partition, "offset": {"position": 6}}])
+        moved = client.patch("/connectors/faced/offsets", json={"offsets": [{"partition": partition, "offset": {"position": 2}}]})
+        assert moved.status_code == 200, moved.text
+        assert client.put("/connectors/faced/resume").status_code == 202
+        until(lambda: len(values(url, "faced")) >= 5)
+        assert values(url, "faced") == ["a", "b", "c", "b", "c"]
+        assert client.delete("/connectors/faced").status_code == 204
+        assert "faced" not in client.get("/connectors").json()

@@ -67,7 +67,8 @@ class Kafka(Server):
             settings.write_text("\n".join(f"{name}={value}" for name, value in self._settings().items()))
             cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()
             user = f"SCRAM-SHA-256=[name=scram,password={PASSWORD}]"
-            told = ["format", "-t", cluster, "-c", str(settings), "--add-scram", user]
+            # One that begins with "-" would be taken for an option.
+            told = ["format", f"--cluster-id={cluster}", "-c", str(settings), "--add-scram", user]
             subprocess.run([*java, "kafka.tools.StorageTool", *told], check=True, capture_output=True, timeout=START_SECONDS)
         return tethered([*java, "kafka.Kafka", str(settings)])
 

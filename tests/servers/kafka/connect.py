@@ -1,7 +1,9 @@
 """A worker of Kafka Connect out of Kafka's jars: a standalone one, in a Java process of its own, with the connectors of files."""
 
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -20,6 +22,7 @@ class Connect(Server):
 
     Args:
         servers: Of its Kafka.
+        plugins: A folder of folders with the jars of more plugins; None: there are no more.
 
     Attributes:
         url: Of its REST API.
@@ -28,9 +31,10 @@ class Connect(Server):
     title = "Kafka Connect"
     prefix = "rocketconnect-kafka-connect-"
 
-    def __init__(self, servers: str) -> None:
+    def __init__(self, servers: str, plugins: Path | None = None) -> None:
         super().__init__()
         self._servers = servers
+        self._plugins = plugins
         self.url = f"http://127.0.0.1:{free_ports.choose()}"
 
     def command(self) -> Sequence[str]:
@@ -43,6 +47,8 @@ class Connect(Server):
             "value.converter": STRINGS,
             "offset.storage.file.filename": str(self.folder / "offsets"),
             "offset.flush.interval.ms": "1000",
+            "plugin.discovery": "service_load",
+            **({} if self._plugins is None else {"plugin.path": str(self._plugins)}),
         }
         settings.write_text("".join(f"{key}={value}\n" for key, value in told.items()))
         java = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"]
@@ -60,8 +66,10 @@ class Connect(Server):
         httpx.post(f"{self.url}/connectors", json={"name": name, "config": config}, timeout=None).raise_for_status()
 
     def stop_connector(self, name: str) -> None:
-        """Stops a connector; its offsets are stored when this returns and `status` says STOPPED without tasks."""
+        """Stops a connector; when this returns its tasks have ended, and its offsets are stored."""
         httpx.put(f"{self.url}/connectors/{name}/stop", timeout=None).raise_for_status()
+        while (status := self.status(name))["connector"]["state"] != "STOPPED" or status["tasks"]:
+            time.sleep(0.2)
 
     def status(self, name: str) -> Any:
         """What a connector and its tasks do."""

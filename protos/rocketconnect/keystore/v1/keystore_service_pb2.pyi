@@ -218,8 +218,11 @@ class MoveSecretsRequest(_message.Message):
 
     CONNECTOR_FIELD_NUMBER: _builtins.int
     CONFIG_FIELD_NUMBER: _builtins.int
+    DRY_RUN_FIELD_NUMBER: _builtins.int
     connector: _builtins.str
     """Whose configuration it is: the names of its secrets begin with it."""
+    dry_run: _builtins.bool
+    """Store nothing, and answer the references that would stand there."""
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The configuration."""
@@ -229,10 +232,11 @@ class MoveSecretsRequest(_message.Message):
         *,
         connector: _builtins.str = ...,
         config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        dry_run: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "connector", b"connector"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "connector", b"connector", "dry_run", b"dry_run"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

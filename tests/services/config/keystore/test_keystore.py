@@ -113,8 +113,11 @@ async def test_literals_of_a_configuration_are_moved_and_the_configuration_is_th
 ) -> None:
     stub = await keystore(stack, secrets, store)
     request = pb.MoveSecretsRequest(connector="c", config={**GOOD, "password": CANARY})
+    would = pb.MoveSecretsRequest(connector="c", config=request.config, dry_run=True)
+    told = dict((await stub.MoveSecrets(would)).config)
+    assert secrets.page("", 10) == []
     config = dict((await stub.MoveSecrets(request)).config)
-    assert dict((await stub.MoveSecrets(request)).config) == config
+    assert dict((await stub.MoveSecrets(request)).config) == config == told
     (stored,) = secrets.page("", 10)
     assert config == {**GOOD, "password": f"${{keystore:{stored.name}}}"}
     assert OLD.open(stored.name, stored.sealed) == CANARY

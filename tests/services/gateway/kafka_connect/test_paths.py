@@ -9,6 +9,8 @@ from rocketconnect.connector.v1 import connector_pb2 as c
 from rocketconnect.record.v1.record_pb2 import Position
 from rocketconnect.state.v1 import state_service_pb2 as s
 
+from rocketconnect_kit.sealing import Keys
+
 SOURCE = "org.apache.rocketmq.connect.file.FileSourceConnector"
 SINK = "org.apache.rocketmq.connect.file.FileSinkConnector"
 CONFIG = {"connector.class": SOURCE, "filename": "/in", "connect.topicname": "t"}
@@ -283,6 +285,24 @@ async def test_a_check_tells_each_option_with_what_is_wrong_and_hides_secrets(re
     assert body["error_count"] == sum(len(value["errors"]) for value in values.values())
     other = await rest.put(path, json={"connector.class": SINK})
     assert (other.status_code, "does not match" in other.json()["message"]) == (400, True)
+
+
+async def test_a_check_takes_a_secret_that_a_create_would_put_into_the_keystore_and_stores_nothing(
+    rest: httpx.AsyncClient, system: Any
+) -> None:
+    path = f"{KC}/connector-plugins/file_source/config/validate"
+
+    async def errors() -> list[str]:
+        body = (await rest.put(path, json={**CONFIG, "password": "hunter2"})).json()
+        return [each["value"]["name"] for each in body["configs"] if each["value"]["errors"]]
+
+    assert await errors() == ["password"]
+    system.keystore._keys = Keys([b"k" * 32])
+    assert await errors() == []
+    assert (await rest.get("/v1/secrets")).json()["secrets"] == []
+    made = await rest.post(f"{KC}/connectors", json={"name": "src", "config": {**CONFIG, "password": "hunter2"}})
+    assert (made.status_code, "hunter2" in made.text) == (201, False)
+    assert made.json()["config"]["password"].startswith("${keystore:src.password.")
 
 
 async def test_levels_of_logs_are_told_and_set(rest: httpx.AsyncClient) -> None:
