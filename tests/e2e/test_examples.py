@@ -13,7 +13,7 @@ import pytest
 
 from tests import free_ports
 from tests.e2e.console import Shown, commands, differing, said
-from tests.e2e.copies import EXAMPLES, copied, renamed, said_with_mariadb, written_in
+from tests.e2e.pages.copies import EXAMPLES, copied, renamed, said_with_mariadb, written_in
 from tests.servers.amqp.brokers import Artemis
 from tests.servers.clickhouse import ClickHouse
 from tests.servers.files.openssh import USER, OpenSsh

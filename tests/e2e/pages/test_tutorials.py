@@ -9,7 +9,7 @@ import pytest
 from rocketconnect_cli.instance.running import running
 from tests import stores
 from tests.e2e.console import differing, said
-from tests.e2e.copies import copied, renamed, said_with_mariadb, written_in
+from tests.e2e.pages.copies import copied, renamed, said_with_mariadb, written_in
 from tests.servers.mariadb import Mariadb
 from tests.services.executor.wheels import Environment
 

@@ -8,7 +8,7 @@ from typing import Any
 from tests.e2e.console import Shown, commands, said
 from tests.servers.mariadb import PASSWORD, Mariadb
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 
 
