@@ -1,10 +1,9 @@
 """The examples work as they are written: each command of their README, with what it says."""
 
 import os
-import shutil
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,13 @@ import pytest
 
 from tests import free_ports
 from tests.e2e.console import Shown, commands, differing, said
+from tests.e2e.pages.copies import EXAMPLES, copied, renamed, said_with_mariadb, written_in
 from tests.servers.amqp.brokers import Artemis
 from tests.servers.clickhouse import ClickHouse
 from tests.servers.files.openssh import USER, OpenSsh
 from tests.servers.hive_metastore import HiveMetastore
 from tests.servers.kafka.broker import Kafka
-from tests.servers.mariadb import PASSWORD, Mariadb
+from tests.servers.mariadb import Mariadb
 from tests.servers.mongodb.ferretdb import FerretDb
 from tests.servers.postgres import Postgres
 from tests.servers.rabbitmq import Rabbitmq
@@ -27,7 +27,6 @@ from tests.servers.redis import Redis
 from tests.servers.search.real import OpenSearch
 
 pytestmark = pytest.mark.e2e
-EXAMPLES = Path(__file__).parents[2] / "examples"
 SERVERS = {
     "csv-to-clickhouse",
     "csv-to-elasticsearch",
@@ -64,19 +63,8 @@ FAST = ("csv-to-objects", "csv-to-parquet")
 """One that needs no Spark, and one that does."""
 
 
-def copied(folder: Path, changes: dict[str, str] | None = None) -> Path:
-    """A folder with the examples in it, whose configurations mean it when they say /tmp."""
-    shutil.copytree(EXAMPLES, folder / "examples")
-    for path in (folder / "examples").glob("*/*.yaml"):
-        text = path.read_text()
-        for old, new in {"/tmp/": f"{folder}/", **(changes or {})}.items():
-            text = text.replace(old, new)
-        path.write_text(text)
-    return folder
-
-
 def written(name: str) -> list[Shown]:
-    return [Shown("alias rc=.venv/bin/rocketconnect", ""), *commands((EXAMPLES / name / "README.md").read_text())]
+    return written_in(f"examples/{name}/README.md")
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in FAST else pytest.mark.slow) for name in ALONE])
@@ -94,26 +82,15 @@ def postgres_port() -> Iterator[int]:
         yield server.port
 
 
-def said_with_mariadb(
-    shown: Sequence[Shown], instance: Any, folder: Path, ports: Mapping[str, str], mariadb: Mariadb
-) -> list[Shown]:
-    """What the commands say; what they have made in MariaDB is gone afterwards."""
-    with mariadb.connect() as root, root.cursor() as cursor:
-        try:
-            return said(shown, instance.url, folder, {"-u root": f"-u root -p{PASSWORD}", **ports})
-        finally:
-            cursor.execute("DROP DATABASE IF EXISTS shop")
-            for user in ("shop_reader", "shop_writer"):
-                cursor.execute(f"DROP USER IF EXISTS {user}@'%'")
-
-
 @pytest.mark.slow
+@pytest.mark.parametrize("page", ["examples/postgres-to-mariadb/README.md", "docs/capture-changes.md"])
 def test_the_example_with_two_databases_works_as_it_is_written_and_leaves_no_slot(
-    instance: Any, tmp_path: Path, postgres_port: int, mariadb: Mariadb
+    instance: Any, tmp_path: Path, postgres_port: int, mariadb: Mariadb, page: str
 ) -> None:
     ports = {"5432": str(postgres_port), "3306": str(mariadb.port)}
-    shown = written("postgres-to-mariadb")
-    found = said_with_mariadb(shown, instance, copied(tmp_path, ports), ports, mariadb)
+    shown = written_in(page)
+    own = renamed("shop", "shop-of-a-page" if page.startswith("docs/") else "shop")
+    found = said_with_mariadb(shown, instance, copied(tmp_path, {**ports, **own}), ports, mariadb)
     assert differing(shown, found) == []
     verified = next(each for each in found if each.command.startswith("rc verify"))
     assert "public.customers  shop-out  customers  3     0        0      0" in verified.output
