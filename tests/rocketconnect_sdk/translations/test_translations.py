@@ -2,9 +2,9 @@ import random
 
 import pytest
 
-from rocketconnect_sdk.translations import Translated, translated
+from rocketconnect_sdk.translations import translated
 from rocketconnect_sdk.translations.rocketmq_connect import SYSTEM
-from rocketconnect_sdk.translations.tables import Table
+from rocketconnect_sdk.translations.tables import Table, Translated
 
 JDBC_SOURCE = "org.apache.rocketmq.connect.jdbc.source.JdbcSourceConnector"
 JDBC_SINK = "org.apache.rocketmq.connect.jdbc.sink.JdbcSinkConnector"
