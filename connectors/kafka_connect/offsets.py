@@ -1,19 +1,17 @@
 """Source partitions and offsets of Kafka Connect, which are maps, as partitions and positions of ours."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from connectors.kafka_connect.jvm import Java, to_java, to_json
+from rocketconnect_sdk.plugins import kafka_names
+from rocketconnect_sdk.plugins.kafka_names import OFFSET
 from rocketconnect_sdk.record import Position
-
-OFFSET = "offset"
-"""Under what key a position has the map."""
 
 
 def partition_name(partition: Any) -> str:
     """The name of a partition, given as a map of Java, or null."""
-    return json.dumps(to_json(partition) or {}, sort_keys=True, separators=(",", ":"))
+    return kafka_names.partition_name(to_json(partition))
 
 
 def offset_reader(java: Java, positions: Mapping[str, Position]) -> Any:

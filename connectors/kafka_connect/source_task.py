@@ -17,12 +17,13 @@ from connectors.kafka_connect import stages
 from connectors.kafka_connect.frames import Written, records_of
 from connectors.kafka_connect.handles import Handles
 from connectors.kafka_connect.jvm import Java, raised, reason, to_json
-from connectors.kafka_connect.offsets import OFFSET, connector_context, offset_reader, partition_name
+from connectors.kafka_connect.offsets import connector_context, offset_reader, partition_name
 from connectors.kafka_connect.plugin import OfJava
 from connectors.kafka_connect.topic_names import TopicNames
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError
 from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.plugins.kafka_names import OFFSET
 from rocketconnect_sdk.record import Position, Rejected, SourceBatch
 from rocketconnect_sdk.source import SourceTask
 

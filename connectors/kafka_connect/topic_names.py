@@ -1,10 +1,7 @@
 """Topics of Kafka as topics of RocketMQ, which allows fewer characters: shop.public.orders is shop_public_orders. Pure."""
 
-import re
-
 from rocketconnect_sdk.errors import PermanentError
-
-_WRONG = re.compile(r"[^A-Za-z0-9%|_-]")
+from rocketconnect_sdk.plugins.kafka_names import topic_name
 
 
 class TopicNames:
@@ -22,7 +19,7 @@ class TopicNames:
         """
         name = self._known.get(topic)
         if name is None:
-            name = _WRONG.sub("_", topic)
+            name = topic_name(topic)
             if (other := self._origins.setdefault(name, topic)) != topic:
                 msg = (
                     f"the topics {other} and {topic} of Kafka would both be {name} here: rename one with a transform, such as "

@@ -19,6 +19,7 @@ from rocketconnect_cli.commands.support.diagnose import diagnose
 from rocketconnect_cli.commands.support.log_level import log_level
 from rocketconnect_cli.commands.up import up
 from rocketconnect_cli.commands.verify import verify
+from rocketconnect_cli.imports import command as imports
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import show_error
 from rocketconnect_cli.projects.init import init
@@ -35,6 +36,7 @@ _ORDER = (
     "preview",
     "verify",
     "apply",
+    "import",
     "secret",
     "token",
     "cluster",
@@ -75,6 +77,7 @@ app.add_typer(secret.app, name="secret")
 app.add_typer(topic.app, name="topic")
 app.add_typer(worker.app, name="worker")
 app.add_typer(tokens.app, name="token")
+app.add_typer(imports.app, name="import")
 app.command(name="apply")(apply)
 app.command(name="preview")(preview)
 app.command(name="verify")(verify)

@@ -1,0 +1,1 @@
+"""Connectors of other systems, taken over with where they are."""

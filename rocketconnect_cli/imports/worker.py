@@ -1,0 +1,152 @@
+"""A worker of Kafka Connect, as its REST API tells of it. It is only read."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+
+from rocketconnect_cli.api import ApiError, Exit
+
+TIMEOUT_SECONDS = 60.0
+OFFSETS_SINCE = (3, 6)
+_VERSION = re.compile(r"(\d+)\.(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class There:
+    """A connector as it is in Kafka Connect.
+
+    Attributes:
+        name: Its name.
+        type: source, sink, or unknown.
+        config: All of it, secrets too.
+        state: RUNNING, PAUSED, STOPPED, FAILED and so on.
+        class_name: The whole name of its class, where its configuration has an alias.
+        version: Of its plugin; "": not told.
+        offsets: As `GET /connectors/NAME/offsets` tells them; None: this version tells none.
+    """
+
+    name: str
+    type: str
+    config: Mapping[str, str]
+    state: str
+    class_name: str
+    version: str
+    offsets: Sequence[Mapping[str, Any]] | None
+
+
+class Worker:
+    """Speaks to one worker.
+
+    Args:
+        url: Where its REST API is; a user and a password in it are shown to the worker, and to nobody else.
+
+    Raises:
+        ApiError: the URL is none.
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            parsed = httpx.URL(url.rstrip("/"))
+            wrong = "" if parsed.scheme in ("http", "https") and parsed.host else "it begins with neither http:// nor https://"
+        except (httpx.InvalidURL, UnicodeError) as error:
+            wrong = str(error)
+        if wrong:
+            detail = f"that is not the URL of a Kafka Connect worker ({wrong}). Give one such as http://HOST:8083."
+            raise ApiError(Exit.WRONG, {"detail": detail})
+        self.url = str(parsed.copy_with(username=None, password=None))
+        self._client = httpx.Client(base_url=parsed, timeout=TIMEOUT_SECONDS, headers={"Accept": "application/json"})
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Closes the connections."""
+        self._client.close()
+
+    def version(self) -> str:
+        """Of Kafka. Raises ApiError: no worker answers there."""
+        return str(self._object("/", "version")["version"])
+
+    def connectors(self, version: str) -> Iterator[There]:
+        """All connectors, by name.
+
+        Args:
+            version: Of the worker.
+
+        Raises:
+            ApiError: it does not answer, or as nobody expects.
+        """
+        plugins = {str(each.get("class", "")): str(each.get("version") or "") for each in self._list("/connector-plugins")}
+        found = self._object("/connectors?expand=info&expand=status")
+        for name, each in sorted(found.items()):
+            info, status = each.get("info") or {}, each.get("status") or {}
+            config = {str(key): str(text) for key, text in (info.get("config") or {}).items() if text is not None}
+            class_name = whole_name(config.get("connector.class", ""), plugins)
+            yield There(
+                name,
+                str(info.get("type") or status.get("type") or "unknown").lower(),
+                config,
+                str((status.get("connector") or {}).get("state") or "UNKNOWN"),
+                class_name,
+                plugins.get(class_name, ""),
+                self._offsets(name) if tells_offsets(version) else None,
+            )
+
+    def _offsets(self, name: str) -> list[Mapping[str, Any]]:
+        found = self._object(f"/connectors/{quote(name, safe='')}/offsets", "offsets")["offsets"]
+        return [each for each in found if isinstance(each, dict)]
+
+    def _object(self, path: str, *keys: str) -> dict[str, Any]:
+        found = self._asked(path)
+        if not isinstance(found, dict) or any(key not in found for key in keys):
+            raise self._stranger(path)
+        return found
+
+    def _list(self, path: str) -> list[Any]:
+        found = self._asked(path)
+        if not isinstance(found, list):
+            raise self._stranger(path)
+        return found
+
+    def _asked(self, path: str) -> Any:
+        try:
+            answer = self._client.get(path)
+        except httpx.HTTPError as error:
+            detail = f"no Kafka Connect worker answers at {self.url}: {error}. Give the URL of one that runs."
+            raise ApiError(Exit.UNAVAILABLE, {"detail": detail}) from None
+        try:
+            found = answer.json()
+        except (ValueError, RecursionError):
+            raise self._stranger(path) from None
+        if not answer.is_success:
+            said = found.get("message", "") if isinstance(found, dict) else ""
+            detail = f"the worker at {self.url} refuses GET {path} with {answer.status_code}: {str(said)[:500]}"
+            raise ApiError(Exit.FAILED, {"detail": f"{detail}. Try again when it has settled."})
+        return found
+
+    def _stranger(self, path: str) -> ApiError:
+        detail = f"{self.url}{path} does not answer as Kafka Connect does. Give the URL of a worker's REST API."
+        return ApiError(Exit.UNAVAILABLE, {"detail": detail})
+
+
+def tells_offsets(version: str) -> bool:
+    """Whether a worker of this version tells offsets."""
+    found = _VERSION.match(version)
+    # Vendors have numbers of their own; they are asked.
+    return found is None or tuple(map(int, found.groups())) >= OFFSETS_SINCE
+
+
+def whole_name(given: str, classes: Mapping[str, str]) -> str:
+    """The class that Kafka Connect takes for a name, which may be written without its package and its ending; else the name."""
+    found = [name for name in classes if given in _aliases(name)]
+    return given if given in classes or len(found) != 1 else found[0]
+
+
+def _aliases(name: str) -> tuple[str, ...]:
+    short = name.rpartition(".")[2]
+    return short, *(short.removesuffix(end) for end in ("SourceConnector", "SinkConnector", "Connector") if short != end)
