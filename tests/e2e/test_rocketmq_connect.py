@@ -1,8 +1,11 @@
 """What users of RocketMQ Connect have is posted as it is, to the paths that they know, and moves rows."""
 
+import base64
 import json
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +16,7 @@ import pytest
 
 from rocketconnect_cli.instance import topology
 from rocketconnect_cli.instance.running import running
+from rocketmq_remoting import Client, Message
 from tests import stores
 from tests.servers.postgres import Postgres
 from tests.servers.redis import Redis
@@ -31,8 +35,8 @@ UNWRAP = {
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """An instance with a keystore."""
+def ready(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """What an instance with a keystore says."""
     folder = tmp_path_factory.mktemp("instance")
     keys = folder / "keys"
     assert rc("", "secret", "new-key", str(keys))[0] == 0
@@ -40,8 +44,13 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         patch.setenv("ROCKETCONNECT_KEYSTORE_KEYS", str(keys))
         patch.setenv(topology.SPARK_WARM, "false")
         stores.prepare(folder / "data")
-        with running(folder / "data", drain=False) as ready:
-            yield str(ready["rest"])
+        with running(folder / "data", drain=False) as said:
+            yield said
+
+
+@pytest.fixture
+def url(ready: dict[str, Any]) -> str:
+    return str(ready["rest"])
 
 
 def until(condition: Callable[[], object], seconds: float = 240) -> None:
@@ -123,9 +132,6 @@ def test_changes_of_a_table_reach_another_one_by_the_published_configurations_of
 
 
 def test_rows_of_a_table_reach_the_table_of_their_name_by_the_configurations_of_jdbc(url: str, tmp_path: Path) -> None:
-    import sqlite3
-    from contextlib import closing
-
     shop, copy = tmp_path / "shop.db", tmp_path / "copy.db"
     for path in (shop, copy):
         with closing(sqlite3.connect(path)) as database:
@@ -162,6 +168,69 @@ def test_rows_of_a_table_reach_the_table_of_their_name_by_the_configurations_of_
             return database.execute("SELECT id, name FROM employee ORDER BY 1").fetchall()
 
     until(lambda: rows() == [(1, "a"), (2, "b")])
+
+
+def test_a_source_and_a_sink_of_a_worker_go_on_where_they_were(url: str, ready: dict[str, Any], tmp_path: Path) -> None:
+    shop, copy = tmp_path / "shop.db", tmp_path / "copy.db"
+    for path in (shop, copy):
+        with closing(sqlite3.connect(path)) as database:
+            database.execute("CREATE TABLE moved (id INTEGER PRIMARY KEY, name TEXT)")
+            if path == shop:
+                database.executemany("INSERT INTO moved VALUES (?, ?)", [(number, f"n{number}") for number in range(1, 6)])
+            database.commit()
+    package = "org.apache.rocketmq.connect.jdbc"
+    configs = {
+        "moved": {
+            "connector.class": f"{package}.source.JdbcSourceConnector",
+            "connect.topicname": "moved",
+            "connection.url": f"jdbc:sqlite:{shop}",
+            "table.whitelist": "moved",
+            "mode": "incrementing",
+            "incrementing.column.name": "id",
+            **CONVERTERS,
+        },
+        "moved-sink": {
+            "connector.class": f"{package}.sink.JdbcSinkConnector",
+            "connect.topicnames": "moved",
+            "connection.url": f"jdbc:sqlite:{copy}",
+            **CONVERTERS,
+        },
+    }
+    code, out, err = rc(url, "topic", "create", "moved", "--queues", "1")
+    assert code == 0, (out, err)
+    name_server = str(ready["nameServer"])
+    with Client(name_server) as client:
+        # The worker has sent this row, and written it; what became of it in the copy later is no matter of ours.
+        (queue,) = client.queues("moved", fresh=True)
+        fields = [{"type": "int64", "field": "id"}, {"type": "string", "field": "name"}]
+        row = {"schema": {"type": "struct", "name": "moved", "fields": fields}, "payload": {"id": 1, "name": "n1"}}
+        client.send(queue, Message(json.dumps(row).encode()))
+        client.commit_offset("connect-moved-sink", queue, 1)
+    folder = tmp_path / "store" / "config"
+    folder.mkdir(parents=True)
+
+    def write(name: str, entries: dict[str, object]) -> None:
+        def encoded(text: str) -> str:
+            return base64.b64encode(text.encode()).decode()
+
+        (folder / name).write_text(json.dumps({encoded(key): encoded(json.dumps(value)) for key, value in entries.items()}))
+
+    started = {name: {"epoch": 1, "properties": config, "targetState": "STARTED"} for name, config in configs.items()}
+    write("connectorConfig.json", started)
+    place = json.dumps({"namespace": "moved", "partition": {"table": "moved", "topic": "moved"}})
+    write("position.json", {place: {"offset": {"incrementing": 3}}})
+    words = ("import", "rocketmq-connect", str(folder.parent), "--namesrv", name_server)
+    code, out, err = rc(url, *words)
+    assert (code, "incrementing moved at [3]" in out, f"moved/{queue.broker}/0 at [1]" in out) == (0, True, True), (out, err)
+    code, out, err = rc(url, *words, "--yes", "--start")
+    assert code == 0, (out, err)
+
+    def rows() -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(copy)) as database:
+            return database.execute("SELECT id, name FROM moved ORDER BY 1").fetchall()
+
+    until(lambda: len(rows()) >= 2)
+    assert rows() == [(4, "n4"), (5, "n5")]
 
 
 def test_keys_of_redis_reach_a_topic_by_the_published_configuration(url: str) -> None:
