@@ -4,7 +4,7 @@ import base64
 import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -209,7 +209,7 @@ def test_a_source_and_a_sink_of_a_worker_go_on_where_they_were(url: str, ready: 
     folder = tmp_path / "store" / "config"
     folder.mkdir(parents=True)
 
-    def write(name: str, entries: dict[str, object]) -> None:
+    def write(name: str, entries: Mapping[str, object]) -> None:
         def encoded(text: str) -> str:
             return base64.b64encode(text.encode()).decode()
 
