@@ -4,10 +4,15 @@ A table for each connector of theirs says what its options are called here, whic
 What a table does not know passes as it is: the plugin says whether it knows it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rocketconnect_sdk.translations.rocketmq_connect import SYSTEM
 from rocketconnect_sdk.translations.tables import Translated, translate
+
+
+def classes_of(plugin: str) -> Sequence[str]:
+    """The class names of other systems whose configurations become those of a plugin of ours."""
+    return [name for table in SYSTEM.tables if table.plugin == plugin for name in table.classes]
 
 
 def translated(config: Mapping[str, str]) -> Translated:

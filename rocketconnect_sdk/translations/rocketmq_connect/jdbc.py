@@ -99,7 +99,9 @@ def _sink(draft: Draft) -> None:
     if draft.take("table.name.from.header").lower() == "true":
         draft.set("table.name.format", "${header.__source_table}", "table.name.from.header")
     else:
-        draft.set("table.name.format", named or "${schema.name}", "table.name.format")
+        # Values without a schema, which are refused there, have no other name to go by than that of their topic.
+        bare = draft.peek("columns") or draft.peek("value.converter.schemas.enable").lower() == "false"
+        draft.set("table.name.format", named or ("${topic}" if bare else "${schema.name}"), "table.name.format")
     allowed = _patterns(draft.take("tables.whitelist", "table.whitelist"))
     if "${schema.name}" in draft.made["table.name.format"] or "${header" in draft.made["table.name.format"]:
         draft.set("table.name.allowed", allowed or ".*", "tables.whitelist")

@@ -32,6 +32,11 @@ def test_what_no_table_knows_passes_and_what_is_ours_already_stays() -> None:
     assert "table.name.allowed" not in found.config
 
 
+@pytest.mark.parametrize("bare", [{"value.converter.schemas.enable": "false"}, {"columns": "id:int64"}])
+def test_values_without_a_schema_go_to_the_table_of_their_topic(bare: dict[str, str]) -> None:
+    assert (sink(**bare).config["table.name.format"], sink().config["table.name.format"]) == ("${topic}", "${schema.name}")
+
+
 @pytest.mark.parametrize(
     ("parameters", "expected"),
     [
