@@ -8,10 +8,12 @@ import json
 import os
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from connectors.kafka_connect.class_names import candidates
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError
 from rocketconnect_sdk.plugins.kafka import LIBRARY, JavaPlugin
 
@@ -65,7 +67,9 @@ class Java:
     """
 
     def __init__(self, plugin: JavaPlugin, heap: int = USUAL_HEAP) -> None:
-        self.jpype = started(plugin.folder.parent / LIBRARY, heap)
+        library = plugin.folder.parent / LIBRARY
+        self.jpype = started(library, heap)
+        self._jars = [*plugin.jars, *library.glob("*.jar")]
         file, url = self.jpype.JClass("java.io.File"), self.jpype.JClass("java.net.URL")
         jars = [file(str(jar)).toURI().toURL() for jar in plugin.jars]
         system = self.jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
@@ -83,6 +87,18 @@ class Java:
         except self.jpype.JException as error:
             msg = f"there is no class {name} in the plugin: {reason(error)}"
             raise PermanentError(msg) from error
+
+    def whole_names(self, given: str, interface: str) -> list[str]:
+        """The classes of an interface that a name without a package stands for: one, if it is good."""
+        kind, modifier = self.jpype.JClass(interface), self.jpype.JClass("java.lang.reflect.Modifier")
+        found = []
+        for name in candidates(given, interface.rpartition(".")[2], self._jars):
+            # Who looks for a name meets classes that can't be loaded, and of other kinds.
+            with suppress(PermanentError, self.jpype.JException):
+                loaded = self.load(name)
+                if issubclass(loaded, kind) and not modifier.isAbstract(loaded.class_.getModifiers()):
+                    found.append(name)
+        return found
 
     def new(self, name: str) -> Any:
         """An object of a class with a constructor that takes nothing."""

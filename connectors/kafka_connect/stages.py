@@ -112,18 +112,25 @@ class _Making:
 
     def _made(self, key: str, default: str, kind: str, configure: Callable[[Any], None]) -> Any:
         name, jpype = self._own.get(key, default).strip(), self._java.jpype
+        if name and "." not in name:
+            found = self._java.whole_names(name, kind)
+            if len(found) > 1:
+                fix = "Write the full name of the one that is meant."
+                self.problems.append(Problem(key, name, f"is short for {' and for '.join(found)}", fix))
+                return None
+            (name,) = found or (name,)
         try:
             instance = self._java.new(name)
             if isinstance(instance, jpype.JClass(kind)):
                 configure(instance)
                 return instance
-            found = Problem(key, name, "is a class of another kind", f"Name a class that is a {kind.rpartition('.')[2]}.")
+            wrong = Problem(key, name, "is a class of another kind", f"Name a class that is a {kind.rpartition('.')[2]}.")
         except PermanentError as error:
-            found = Problem(key, name, str(error), _NAME_FIX)
+            wrong = Problem(key, name, str(error), _NAME_FIX)
         except (jpype.JException, TypeError) as error:
             why = reason(error) if isinstance(error, jpype.JException) else str(error)
-            found = Problem(key, name, f"can't be made: {why}", f"Correct the options behind {key.removesuffix('.type')}.")
-        self.problems.append(found)
+            wrong = Problem(key, name, f"can't be made: {why}", f"Correct the options behind {key.removesuffix('.type')}.")
+        self.problems.append(wrong)
         return None
 
     def _options(self, begin: str) -> Any:

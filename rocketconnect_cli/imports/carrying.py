@@ -14,7 +14,7 @@ def checked(client: Api, steps: Sequence[Step], warnings: list[dict[str, str]], 
 
     Args:
         client: Asks.
-        steps: Those whose plugins are here.
+        steps: Those whose plugins are here, and that are not here themselves.
         warnings: What it warns of is added here.
         stored: Their secrets are in the keystore; otherwise that they are not there yet is no problem.
     """
@@ -32,7 +32,7 @@ def _of(step: Step, problem: dict[str, str]) -> dict[str, str]:
 
 
 def store_secrets(client: Api, steps: Sequence[Step]) -> list[str]:
-    """Put the secrets of all connectors into the keystore; return their names."""
+    """Put the secrets of connectors into the keystore; return their names."""
     done = []
     for step in steps:
         for name, value in step.made.secrets.items():
@@ -46,7 +46,7 @@ def carry_out(client: Api, steps: Sequence[Step], reason: str, *, start: bool, t
 
     Args:
         client: Asks.
-        steps: In their order.
+        steps: In their order; those that have gone on here are left alone.
         reason: For the history.
         start: Want them RUNNING when their positions are set.
         tell: Called with a line for people for each that is done.
@@ -56,6 +56,9 @@ def carry_out(client: Api, steps: Sequence[Step], reason: str, *, start: bool, t
     """
     done: list[str] = []
     for step in steps:
+        if step.goes_on:
+            done.append(step.name)
+            continue
         state = "nothing of it was made"
         try:
             path = connector_path(step.name)

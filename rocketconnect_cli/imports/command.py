@@ -1,6 +1,7 @@
 """`rocketconnect import`: connectors of other systems become connectors of this one."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -45,6 +46,10 @@ def kafka_connect(
     unset: Annotated[
         list[str] | None, typer.Option("--unset", metavar="KEY", help="Leave this key out of each configuration; again for more.")
     ] = None,
+    worker_config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The worker's .properties file: its converters are taken for connectors that name none."),
+    ] = None,
     no_positions: Annotated[
         bool, typer.Option("--no-positions", help="Bring no positions: sources begin as if they were new.")
     ] = False,
@@ -58,7 +63,8 @@ def kafka_connect(
     they run here. Exit codes: 0 done, or a plan that can be carried out, 2 something is wrong, and nothing was changed.
     """
     given = {**dict.fromkeys(unset or ()), **(configuration.read(None, pairs) if pairs else {})}
-    wish = Wish(connectors or (), given, not no_positions)
+    of_worker = configuration.read(worker_config, ()) if worker_config else {}
+    wish = Wish(connectors or (), given, not no_positions, of_worker)
     told: list[dict[str, str]] = []
     with Worker(worker) as asked:
         version = asked.version()
@@ -70,15 +76,17 @@ def kafka_connect(
         both = [each.name for each in theirs if each.name in ours]
         positions = {name: list(client.pages(f"{connector_path(name)}/positions", "positions", row)) for name in both}
         steps, problems = plan(theirs, wish, place, version, plugins, ours, positions)
-        problems += checked(client, _checkable(steps, plugins), told, stored=False)
+        offered = {each["name"] for each in plugins}
+        new = [step for step in steps if step.there.class_name in offered and not step.exists]
+        problems += checked(client, new, told, stored=False)
         if output is not Output.JSON:
             _show(steps, version, place)
         show_warnings({"warnings": told})
         if problems:
             raise ApiError(Exit.WRONG, {"detail": "this can't be imported. Nothing was changed", "problems": problems})
         if yes:
-            stored = store_secrets(client, steps)
-            if stored and (problems := checked(client, steps, [], stored=True)):
+            stored = store_secrets(client, new)
+            if stored and (problems := checked(client, new, [], stored=True)):
                 detail = f"this can't be imported. Only secrets were stored: {', '.join(stored)}"
                 raise ApiError(Exit.WRONG, {"detail": detail, "problems": problems})
             quiet = output is Output.JSON
@@ -87,11 +95,6 @@ def kafka_connect(
         emit(output, {"imported": yes, "connectors": [step.document() for step in steps]}, str)
     elif not yes and steps:
         out.print("Nothing was changed: this is the plan. --yes carries it out.", markup=False)
-
-
-def _checkable(steps: Sequence[Step], plugins: Sequence[dict[str, object]]) -> list[Step]:
-    names = {each["name"] for each in plugins}
-    return [step for step in steps if step.there.class_name in names and not step.exists]
 
 
 def _show(steps: Sequence[Step], version: str, place: str) -> None:

@@ -24,11 +24,13 @@ class Wish:
         names: Only these connectors; empty: all.
         given: What every configuration has otherwise; None leaves the key out.
         positions: Bring positions.
+        worker: The configuration of the worker, as far as it is known.
     """
 
     names: Sequence[str] = ()
     given: Mapping[str, str | None] = field(default_factory=dict)
     positions: bool = True
+    worker: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -43,6 +45,7 @@ class Step:
         problems: What forbids it.
         exists: It was made here before, by an import that was cut short or is repeated.
         is_there: Whether its positions are here already.
+        goes_on: It has run here since: it is left alone.
     """
 
     there: There
@@ -52,6 +55,7 @@ class Step:
     problems: list[dict[str, str]] = field(default_factory=list)
     exists: bool = False
     is_there: bool = False
+    goes_on: bool = False
 
     @property
     def name(self) -> str:
@@ -64,6 +68,8 @@ class Step:
         lines = [f"{'=' if self.exists else '+'} {self.name}: {self.there.type} {self.there.class_name}, {what}"]
         lines += [f"    {change}" for change in self.made.changes]
         lines += [f"    {key} goes into the keystore" for key in sorted(self.made.secret_keys)]
+        if self.goes_on:
+            return [*lines, "    has gone on here since: it is left alone"]
         if self.positions:
             state = "has" if self.is_there else "gets"
             lines.append(f"    {state} {counted(self.positions, 'position')}:")
@@ -82,6 +88,7 @@ class Step:
             "changes": self.made.changes,
             "notes": self.notes,
             "exists": self.exists,
+            "goesOn": self.goes_on,
         }
 
 
@@ -124,7 +131,7 @@ def _step(there: There, wish: Wish, url: str, version: str, plugins: Sequence[Ma
     plugin = next((each for each in plugins if there.class_name in (each["name"], *each.get("aliases", ()))), None)
     options = plugin.get("options", ()) if plugin else ()
     passwords = {option["key"] for option in options if option.get("secret")}
-    made = translated(there.name, there.type, there.class_name, there.config, wish.given, passwords)
+    made = translated(there.name, there.type, there.class_name, there.config, wish.worker, wish.given, passwords)
     step = Step(there, made, problems=list(made.problems))
     if there.state not in _STILL:
         reason = f"is {there.state} in Kafka Connect: both would do its work, and its offsets move on"
@@ -178,12 +185,12 @@ def _say_where_a_sink_begins(step: Step) -> None:
 
 def _meet(step: Step, ours: Mapping[str, Any], positions: Sequence[Mapping[str, Any]]) -> None:
     """One of this name is here: made by the same import, which then goes on, or in its way."""
-    fix = "Delete it here, or import the others by their names."
     if dict(ours["config"]) != step.made.config:
         changed = sorted(
             key for key in {*ours["config"], *step.made.config} if ours["config"].get(key) != step.made.config.get(key)
         )
         reason = f"is here already, with another configuration ({', '.join(changed[:_SHOWN])})"
+        fix = "Delete it here, or import the others by their names."
         step.problems.append({"key": step.name, "reason": reason, "fix": fix})
         return
     step.exists = True
@@ -194,7 +201,7 @@ def _meet(step: Step, ours: Mapping[str, Any], positions: Sequence[Mapping[str, 
     ):
         step.is_there = True
     elif there:
-        step.problems.append({"key": step.name, "reason": "is here already, and has gone on from where it was", "fix": fix})
+        step.goes_on = True
     elif step.positions and wanted_state(dict(ours)) != "STOPPED":
         reason = f"is here already, {wanted_state(dict(ours))}, without the positions"
         step.problems.append({"key": step.name, "reason": reason, "fix": f"Stop it: rocketconnect connector stop {step.name}"})

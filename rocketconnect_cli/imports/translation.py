@@ -16,7 +16,7 @@ _DROPPED = {
     "errors.deadletterqueue.topic.replication.factor": "RocketMQ's brokers replicate all of their topics alike",
     **dict.fromkeys(_ONCE, "delivery is at least once here"),
 }
-_CONVERTERS = ("key.converter", "value.converter")
+_CONVERTERS = ("key.converter", "value.converter", "header.converter")
 _TOPIC_OF_SOURCE = ("topic", "kafka.topic", "topic.name", "topic.prefix")
 """Where sources of Kafka say where their records go."""
 _MORE_SECRETS = re.compile(r"jaas|user\.info", re.IGNORECASE)
@@ -47,7 +47,13 @@ class Translated:
 
 
 def translated(
-    name: str, kind: str, class_name: str, config: Mapping[str, str], given: Mapping[str, str | None], passwords: Collection[str]
+    name: str,
+    kind: str,
+    class_name: str,
+    config: Mapping[str, str],
+    worker: Mapping[str, str],
+    given: Mapping[str, str | None],
+    passwords: Collection[str],
 ) -> Translated:
     """The configuration that a connector has here.
 
@@ -56,6 +62,7 @@ def translated(
         kind: source or sink.
         class_name: The whole name of its class.
         config: As Kafka Connect has it.
+        worker: The configuration of its worker, whose converters hold where a connector names none; empty: not known.
         given: What the user wants otherwise, by key; None leaves the key out.
         passwords: The keys that the plugin itself calls passwords.
     """
@@ -70,19 +77,32 @@ def translated(
         _rename_topics(made)
     if not config.get("tasks.max"):
         made.changes.append("tasks.max was not given: it is 1")
+    _take_converters(made, worker)
     for key, text in given.items():
         if text is None:
             made.config.pop(key, None)
         else:
             made.config[key] = text
-    if missing := [key for key in _CONVERTERS if not made.config.get(key)]:
-        was = "was that of the worker, which its REST does not tell" if len(missing) == 1 else "were those of the worker"
-        made.changes.append(f"{' and '.join(missing)} {was}: without one it is JsonConverter without schemas (--set names another)")
     if "topics.regex" in made.config:
         fix = "Name the topics: --set topics=a,b --unset topics.regex"
         made.problems.append(_problem(name, "topics.regex", "is an option of Kafka Connect that is not here", fix))
     _move_secrets(made, name, passwords)
     return made
+
+
+def _take_converters(made: Translated, worker: Mapping[str, str]) -> None:
+    """Of a converter that the worker names its options hold, too, and none of the connector's own."""
+    for converter in _CONVERTERS:
+        if made.config.get(converter):
+            continue
+        taken = {key: text for key, text in worker.items() if key == converter or key.startswith(f"{converter}.")}
+        if converter in taken:
+            made.config |= taken
+            made.changes.append(f"{converter} is that of the worker: {taken[converter]}")
+        elif converter in _CONVERTERS[:2]:
+            made.changes.append(
+                f"{converter} was the worker's, which is not known (--worker-config): it is JsonConverter without schemas here"
+            )
 
 
 def _leave_out(made: Translated) -> None:

@@ -36,23 +36,28 @@ def openapi() -> dict[str, Any]:
     return document
 
 
-def routes(compat: Sequence[Route]) -> Iterator[Route]:
+def routes(compat: Sequence[Route], kafka_connect: Sequence[Route]) -> Iterator[Route]:
     """Yield the pages. They are made once."""
     document = openapi()
-    yield _page("/overview", "text/html", home(compat), "this overview")
+    yield _page("/overview", "text/html", home(compat, kafka_connect), "this overview")
     yield _page("/v1/docs", "text/html", docs(document), "how to use the API")
     yield _page("/v1/openapi.json", "application/json", json.dumps(document, ensure_ascii=False), "the API for programs")
 
 
-def home(compat: Iterable[Route]) -> str:
-    """Return the overview: links, and the paths of RocketMQ Connect."""
+def home(compat: Iterable[Route], kafka_connect: Iterable[Route]) -> str:
+    """Return the overview: links, and the paths of RocketMQ Connect and of Kafka Connect."""
     links = _table((f'<a href="{path}">{path}</a>', escape(text)) for path, text in _START)
-    paths = _table((f"<code>{route.method} {escape(route.template)}</code>", escape(route.summary)) for route in compat)
     return _html(
         "RocketConnect",
         f"<p>Moves data between systems and Apache RocketMQ topics, from configuration alone.</p>{links}"
-        f"<h2>Paths of RocketMQ Connect</h2><p>Beside <code>/v1</code> its paths answer in their original shapes.</p>{paths}",
+        "<h2>Paths of RocketMQ Connect</h2><p>Beside <code>/v1</code> its paths answer in their original shapes.</p>"
+        f"{_paths(compat)}<h2>Paths of Kafka Connect</h2><p>And so do those of Kafka Connect, for its clients.</p>"
+        f"{_paths(kafka_connect)}",
     )
+
+
+def _paths(routes: Iterable[Route]) -> str:
+    return _table((f"<code>{route.method} {escape(route.template)}</code>", escape(route.summary)) for route in routes)
 
 
 def not_built() -> str:

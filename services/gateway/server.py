@@ -27,6 +27,7 @@ from services.gateway.compat import routes as compat
 from services.gateway.compat.connectors import Connectors
 from services.gateway.connections import Connection
 from services.gateway.console import routes as console
+from services.gateway.kafka_connect import routes as kafka_connect
 from services.gateway.opening import Opening
 from services.gateway.routing import RouteTable
 from services.gateway.rpc.preface import AGREED
@@ -96,7 +97,9 @@ def opening(settings: GatewaySettings, backends: Backends) -> Opening:
 def gateway(settings: GatewaySettings, backends: Backends, opens: Opening) -> Gateway:
     """Return the application with all its routes."""
     originals = list(compat.routes(Connectors(backends), status=settings.compat_status, changing_gets=settings.changes_by_get))
-    table = RouteTable([*v1.routes(backends), *health.routes(backends), *originals, *pages.routes(originals), *console.routes()])
+    kafkas = list(kafka_connect.routes(backends))
+    faces = [*v1.routes(backends), *health.routes(backends), *originals, *kafkas]
+    table = RouteTable([*faces, *pages.routes(originals, kafkas), *console.routes()])
     access = Access(settings.host, listed(settings.allowed_hosts), listed(settings.allowed_origins))
     return Gateway(table, access, opens, Callers(paths(settings.tokens_files)))
 

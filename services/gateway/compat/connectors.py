@@ -5,10 +5,8 @@ import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from google.protobuf.message import Message
-from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.config.v1 import config_service_pb2 as config
 from rocketconnect.connector.v1 import connector_pb2
-from rocketconnect.keystore.v1 import keystore_service_pb2 as keystore
 from rocketconnect.state.v1 import state_service_pb2 as state
 
 from rocketconnect_kit.errors import Aborted, AlreadyExists, NotFound
@@ -16,12 +14,10 @@ from rocketconnect_sdk.wording.counts import counted
 from services.gateway.backends import Backends
 from services.gateway.compat import shapes
 from services.gateway.compat.shapes import Json
+from services.gateway.lookups.lookups import Lookups, unknown_state
 from services.gateway.routing import Call
 
 _CONFIG = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name
-_KEYSTORE = keystore.DESCRIPTOR.services_by_name["KeystoreService"].methods_by_name
-_STATE = state.DESCRIPTOR.services_by_name["StateService"].methods_by_name
-_CLUSTER = cluster.DESCRIPTOR.services_by_name["ClusterService"].methods_by_name
 _PUT_ATTEMPTS = 4
 
 
@@ -33,16 +29,16 @@ class Connectors:
 
     def __init__(self, backends: Backends) -> None:
         self._backends = backends
+        self._lookups = Lookups(backends)
 
     async def workers(self) -> list[str]:
         """Return the ids of the living workers."""
-        pages = self._backends.pages(_CLUSTER["ListWorkers"], cluster.ListWorkersRequest(), cluster.ListWorkersResponse)
-        return [worker.worker_id async for page in pages for worker in page.workers if worker.alive]
+        return await self._lookups.workers()
 
     async def everything(self) -> Mapping[str, Json]:
         """Return status and info of each connector, by name."""
-        connectors, states = await asyncio.gather(self._connectors(), self._states())
-        found = {each.name: (each, states.get(each.uid) or shapes.unknown_state(each)) for each in connectors}
+        connectors, states = await asyncio.gather(self._lookups.connectors(), self._lookups.states())
+        found = {each.name: (each, states.get(each.uid) or unknown_state(each)) for each in connectors}
         return {
             name: {"status": shapes.connector_state_info(said), "info": shapes.connector_info(each, said)}
             for name, (each, said) in found.items()
@@ -51,16 +47,16 @@ class Connectors:
     async def allocated_connectors(self) -> Mapping[str, Mapping[str, str]]:
         """Return the configurations of all connectors that are not stopped, by name."""
         stopped = connector_pb2.WANTED_STATE_STOPPED
-        return {each.name: dict(each.config) for each in await self._connectors() if each.wanted_state != stopped}
+        return {each.name: dict(each.config) for each in await self._lookups.connectors() if each.wanted_state != stopped}
 
     async def allocated_tasks(self) -> Mapping[str, list[Json]]:
         """Return all tasks in five lists."""
-        return shapes.allocated_tasks((await self._states()).values())
+        return shapes.allocated_tasks((await self._lookups.states()).values())
 
     async def info(self, name: str) -> Json:
         """Return the configuration of a connector."""
         connector = await self._connector(name)
-        return shapes.connector_info(connector, await self._state_of(connector))
+        return shapes.connector_info(connector, await self._lookups.state_of(connector))
 
     async def status(self, name: str) -> Json:
         """Return what a connector and its tasks do."""
@@ -87,11 +83,10 @@ class Connectors:
             AlreadyExists: SAME_CONFIG when it has exactly this configuration.
             Aborted: others keep changing it at the same time.
         """
-        move = keystore.MoveSecretsRequest(connector=name, config=wanted)
-        wanted = dict((await self._backends.ask(_KEYSTORE["MoveSecrets"], move, keystore.MoveSecretsResponse, reads=False)).config)
+        wanted = await self._lookups.without_secrets(name, wanted)
         request_id = uuid.uuid4().hex
         for attempt in range(_PUT_ATTEMPTS):
-            there = await self._find(name)
+            there = await self._lookups.find(name)
             if there is not None and dict(there.config) == wanted:
                 if attempt:
                     # Stored since the first look: by the attempt before, whose answer was lost, or by somebody with the same wish.
@@ -158,9 +153,7 @@ class Connectors:
 
     async def plugins(self, *, connectors_only: bool) -> list[Json]:
         """Return the plugins that executors offer."""
-        pages = self._backends.pages(_CONFIG["ListPlugins"], config.ListPluginsRequest(), config.ListPluginsResponse)
-        found = [plugin async for page in pages for plugin in page.plugins]
-        return list(shapes.plugin_infos(found, connectors_only=connectors_only))
+        return list(shapes.plugin_infos(await self._lookups.plugins(), connectors_only=connectors_only))
 
     async def reload_plugins(self) -> str:
         """Make every executor look for plugins again."""
@@ -168,47 +161,20 @@ class Connectors:
         await self._backends.ask(_CONFIG["ReloadPlugins"], request, config.ReloadPluginsResponse, reads=False)
         return "Plugin reload succeeded"
 
-    async def _connectors(self) -> list[connector_pb2.Connector]:
-        pages = self._backends.pages(_CONFIG["ListConnectors"], config.ListConnectorsRequest(), config.ListConnectorsResponse)
-        return [connector async for page in pages for connector in page.connectors]
-
-    async def _states(self) -> dict[str, state.ConnectorState]:
-        pages = self._backends.pages(
-            _STATE["ListConnectorStates"], state.ListConnectorStatesRequest(), state.ListConnectorStatesResponse
-        )
-        return {said.connector_uid: said async for page in pages for said in page.states}
-
     async def _connector(self, name: str) -> connector_pb2.Connector:
-        found = await self._find(name)
+        found = await self._lookups.find(name)
         if found is None:
             raise _no_connector(name)
         return found
 
-    async def _find(self, name: str) -> connector_pb2.Connector | None:
-        request = config.GetConnectorRequest(name=name)
-        try:
-            return (await self._backends.ask(_CONFIG["GetConnector"], request, config.GetConnectorResponse)).connector
-        except NotFound:
-            return None
-
     async def _known_state(self, name: str) -> state.ConnectorState:
         try:
-            return await self._state(name)
+            return await self._lookups.said_of(name)
         except NotFound as error:
-            found = await self._find(name)
+            found = await self._lookups.find(name)
             if found is None:
                 raise NotFound("CONNECTOR_NOT_FOUND", f"No status found for connector {name}", connector=name) from error
-            return shapes.unknown_state(found)
-
-    async def _state_of(self, connector: connector_pb2.Connector) -> state.ConnectorState:
-        try:
-            return await self._state(connector.name)
-        except NotFound:
-            return shapes.unknown_state(connector)
-
-    async def _state(self, name: str) -> state.ConnectorState:
-        request = state.GetConnectorStateRequest(connector=name)
-        return (await self._backends.ask(_STATE["GetConnectorState"], request, state.GetConnectorStateResponse)).state
+            return unknown_state(found)
 
     async def _change(self, method: str, request: Message, answer: type[Message], name: str) -> None:
         try:
@@ -219,7 +185,7 @@ class Connectors:
     async def _all(self, change: Callable[[str, Call], Awaitable[str]], call: Call) -> Sequence[str]:
         """Change every connector; one that goes meanwhile is not there to be changed."""
         done = []
-        for connector in await self._connectors():
+        for connector in await self._lookups.connectors():
             try:
                 await change(connector.name, call)
             except NotFound:

@@ -71,13 +71,6 @@ def connector_state_info(state: states.ConnectorState) -> Json:
     }
 
 
-def unknown_state(connector: connectors.Connector) -> states.ConnectorState:
-    """Return the state of a connector that was stored a moment ago, of which nobody has said anything yet."""
-    return states.ConnectorState(
-        connector=connector.name, connector_uid=connector.uid, state=connectors.STATE_UNASSIGNED, type=connector.type
-    )
-
-
 def task_state(task: states.TaskState) -> Json:
     """Return TaskState: state, trace, workerId, id."""
     return {**_state(task.state, task.trace, task.worker_id), "id": task.task}

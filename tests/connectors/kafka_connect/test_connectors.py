@@ -106,6 +106,32 @@ def test_converters_transformations_and_predicates_of_kafka_do_what_they_do_ther
     assert {header["from"] for batch in batches for header in batch["headers"]} == {"kafka"}
 
 
+def test_short_names_are_taken_as_kafka_connect_takes_them(do: Any, lines: Path) -> None:
+    config = {
+        "connector.class": SOURCE,
+        "file": str(lines),
+        "topic": "lines",
+        "value.converter": "String",
+        "header.converter": "SimpleHeaderConverter",
+        "transforms": "route,hoist",
+        "transforms.route.type": "RegexRouter",
+        "transforms.route.regex": "(.*)",
+        "transforms.route.replacement": "all.$1",
+        "transforms.hoist.type": "HoistField$Value",
+        "transforms.hoist.field": "line",
+        "transforms.hoist.predicate": "gone",
+        "predicates": "gone",
+        "predicates.gone.type": "RecordIsTombstone",
+    }
+    assert do(do="check", config=config) == [[], []]
+    batches = do(do="source", config=config, records=3)
+    assert [value for batch in batches for value in batch["values"]] == ["a", "b", "c"]
+    assert {topic for batch in batches for topic in batch["topics"]} == {"all_lines"}
+    ((problem,), _) = do(do="check", config={**config, "transforms.hoist.type": "Value"})
+    assert problem["key"] == "transforms.hoist.type"
+    assert "is short for org.apache.kafka.connect.transforms.Cast$Value and for " in problem["reason"]
+
+
 def test_a_record_that_a_transformation_fails_for_is_one_bad_record(do: Any, lines: Path) -> None:
     lines.write_text("1\nx\n3\n")
     config = {

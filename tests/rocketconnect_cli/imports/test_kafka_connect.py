@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,7 +94,7 @@ def test_without_yes_the_plan_is_told_and_nothing_is_changed(worker: Worker, her
     assert answer.exit_code == 0, answer.output
     assert f"+ lines: source {SOURCE}" in answer.output
     assert '{"filename":"/in"} at {"position": 42}' in answer.output
-    assert "key.converter was that of the worker" in answer.output
+    assert "key.converter was the worker's, which is not known" in answer.output
     assert here.orders() == []
     assert [asked for asked in worker.rest.asked if not asked.startswith("GET")] == []
 
@@ -174,6 +175,25 @@ def test_what_has_no_counterpart_is_left_out_or_renamed_and_told(worker: Worker,
         assert f"{key} is left out" in changes
 
 
+def test_converters_of_the_worker_hold_with_their_options_where_a_connector_names_none(
+    worker: Worker, here: Here, tmp_path: Path
+) -> None:
+    told = {"key.converter": STRINGS, "value.converter": "x.AvroConverter", "value.converter.basic.auth.user.info": "me:hush"}
+    more = {"header.converter": STRINGS, "group.id": "g", "value.converter.url": "http://r"}
+    (tmp_path / "worker.properties").write_text("".join(f"{key}={text}\n" for key, text in {**told, **more}.items()))
+    worker.has({key: text for key, text in LINES.items() if key != "value.converter"} | {"key.converter": "x.Own"}, OFFSETS)
+    answer = here.run(worker.rest.url, "-o", "json", "--worker-config", str(tmp_path / "worker.properties"))
+    (made,) = json.loads(answer.stdout)["connectors"]
+    assert {key: text for key, text in made["config"].items() if "converter" in key} == {
+        "key.converter": "x.Own",
+        "value.converter": "x.AvroConverter",
+        "value.converter.url": "http://r",
+        "value.converter.basic.auth.user.info": "${keystore:lines.value.converter.basic.auth.user.info}",
+        "header.converter": STRINGS,
+    }
+    assert "hush" not in answer.output
+
+
 def test_a_sink_says_that_its_offsets_are_of_kafka_and_where_it_begins(worker: Worker, here: Here) -> None:
     offsets = [{"partition": {"kafka_topic": "a.b", "kafka_partition": 0}, "offset": {"kafka_offset": 7}}]
     worker.has({"name": "other", "connector.class": SINK, "topics": "a.b, c", "file": "/out"}, offsets, kind="sink")
@@ -198,23 +218,24 @@ def test_an_import_that_was_cut_short_goes_on_and_one_that_is_whole_changes_noth
     assert len(here.orders()) == before
 
 
-@pytest.mark.parametrize(
-    ("config", "positions", "said"),
-    [
-        ({"file": "/elsewhere"}, [], "is here already, with another configuration (file)"),
-        ({}, [{**BROUGHT, "offset": "[3,9]"}], "is here already, and has gone on from where it was"),
-    ],
-)
-def test_one_of_the_same_name_that_is_another_or_went_on_is_not_touched(
-    worker: Worker, here: Here, config: dict[str, str], positions: list[dict[str, str]], said: str
-) -> None:
+def test_one_of_the_same_name_that_is_another_is_in_the_way(worker: Worker, here: Here) -> None:
     worker.has(LINES, OFFSETS)
-    of_import = {key: text for key, text in LINES.items() if key != "name"}
-    here.stored = [{"name": "lines", "config": {**of_import, **config}, "wantedState": "WANTED_STATE_STOPPED"}]
-    here.positions["lines"] = positions
+    here.stored = [{"name": "lines", "config": {"connector.class": SOURCE}, "wantedState": "WANTED_STATE_STOPPED"}]
     answer = here.run(worker.rest.url, "--yes")
-    assert (answer.exit_code, said in answer.output) == (2, True), answer.output
+    assert (answer.exit_code, "is here already, with another configuration (file, " in answer.output) == (2, True), answer.output
     assert here.orders() == []
+
+
+def test_one_that_was_brought_before_and_has_gone_on_is_left_alone_and_the_others_come(worker: Worker, here: Here) -> None:
+    worker.has(LINES, OFFSETS)
+    worker.has({**LINES, "name": "other"}, OFFSETS)
+    config = {key: text for key, text in LINES.items() if key != "name"}
+    here.stored = [{"name": "lines", "config": config, "wantedState": "WANTED_STATE_RUNNING"}]
+    here.positions["lines"] = [{**BROUGHT, "offset": "[3,9]"}]
+    answer = here.run(worker.rest.url, "--yes", "--start")
+    assert (answer.exit_code, "has gone on here since: it is left alone" in answer.output) == (0, True), answer.output
+    orders = ["POST /v1/connectors", "POST /v1/connectors/other/positions:alter", "POST /v1/connectors/other:resume"]
+    assert [asked for asked, _ in here.orders()] == orders
 
 
 def test_what_was_made_before_something_failed_is_told(worker: Worker, here: Here) -> None:

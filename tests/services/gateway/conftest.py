@@ -27,6 +27,7 @@ from rocketconnect.executor.v1.executor_service_pb2_grpc import ExecutorServiceS
 from rocketconnect.keystore.v1.keystore_service_pb2_grpc import add_KeystoreServiceServicer_to_server
 from rocketconnect.position.v1 import position_service_pb2 as position
 from rocketconnect.position.v1.position_service_pb2_grpc import PositionServiceServicer, add_PositionServiceServicer_to_server
+from rocketconnect.record.v1.record_pb2 import Position
 from rocketconnect.state.v1 import state_service_pb2 as state
 from rocketconnect.state.v1.state_service_pb2_grpc import StateServiceServicer, add_StateServiceServicer_to_server
 
@@ -152,17 +153,27 @@ class Workers(ClusterServiceServicer):
         raise ZeroDivisionError(message)
 
 
+@dataclass
 class Positions(PositionServiceServicer):
     """Refuses as the position service does while a connector runs."""
+
+    by_name: dict[str, list[Position]] = field(default_factory=dict)
+    moved: list[Any] = field(default_factory=list)
+    """The requests that moved positions."""
 
     async def ResetPositions(self, request: position.ResetPositionsRequest, context: Any) -> position.ResetPositionsResponse:
         raise FailedPrecondition("NOT_STOPPED", "stop the connector first", connector=request.connector)
 
     async def AlterPositions(self, request: position.AlterPositionsRequest, context: Any) -> position.AlterPositionsResponse:
+        self.moved.append(request)
         return position.AlterPositionsResponse(positions=request.positions)
 
+    async def ImportPositions(self, request: position.ImportPositionsRequest, context: Any) -> position.ImportPositionsResponse:
+        self.moved.append(request)
+        return position.ImportPositionsResponse(positions=request.positions)
+
     async def ListPositions(self, request: position.ListPositionsRequest, context: Any) -> position.ListPositionsResponse:
-        return position.ListPositionsResponse()
+        return position.ListPositionsResponse(positions=self.by_name.get(request.connector, []))
 
 
 @dataclass
@@ -171,6 +182,7 @@ class System:
 
     states: States
     workers: Workers
+    positions: Positions
     addresses: dict[str, str]
     keystore: KeystoreService
     secrets: SecretStore
@@ -209,10 +221,11 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
         add_ConfigServiceServicer_to_server(service, server)
         add_KeystoreServiceServicer_to_server(keystore, server)
 
+    positions = Positions()
     states, workers = States(), Workers([cluster.Worker(worker_id=f"worker-{n}", alive=n != 2) for n in (1, 2, 3)])
     adders = {
         "config": add_config,
-        "position": lambda server: add_PositionServiceServicer_to_server(Positions(), server),
+        "position": lambda server: add_PositionServiceServicer_to_server(positions, server),
         "state": lambda server: add_StateServiceServicer_to_server(states, server),
         "cluster": lambda server: add_ClusterServiceServicer_to_server(workers, server),
     }
@@ -223,7 +236,7 @@ async def system(tmp_path: Path, executor_service: tuple[str, list[connector_pb2
         async with channel(addresses["config_address"], ServiceSettings()) as opened:
             report = config.ReportPluginsRequest(worker_id="worker-1", address=executor_service[0], plugins=executor_service[1])
             await ConfigServiceStub(opened).ReportPlugins(report, timeout=60)
-        yield System(states, workers, addresses, keystore, secrets)
+        yield System(states, workers, positions, addresses, keystore, secrets)
     await executors.close()
     engine.dispose()
 
@@ -243,7 +256,16 @@ async def _healthy(name: str, add: Any) -> Any:
 def plugins() -> list[connector_pb2.Plugin]:
     return [
         connector_pb2.Plugin(name="file_sink", aliases=[SINK], type=connector_pb2.PLUGIN_TYPE_SINK, version="1.0"),
-        connector_pb2.Plugin(name="file_source", aliases=[SOURCE], type=connector_pb2.PLUGIN_TYPE_SOURCE, version="1.0"),
+        connector_pb2.Plugin(
+            name="file_source",
+            aliases=[SOURCE],
+            type=connector_pb2.PLUGIN_TYPE_SOURCE,
+            version="1.0",
+            options=[
+                connector_pb2.Option(key="filename", type="string", required=True),
+                connector_pb2.Option(key="password", type="string", secret=True),
+            ],
+        ),
         connector_pb2.Plugin(name="json", type=connector_pb2.PLUGIN_TYPE_CONVERTER, version="1.0"),
         connector_pb2.Plugin(name="mask", type=connector_pb2.PLUGIN_TYPE_TRANSFORM, version="1.0"),
     ]

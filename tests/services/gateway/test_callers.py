@@ -29,7 +29,8 @@ def shows(name: str) -> dict[str, str]:
 
 
 async def test_who_is_not_known_gets_no_answer_but_whether_it_lives(system: Any, serving: Serving, callers: Path) -> None:
-    asked = (("GET", "/v1/connectors"), ("POST", "/v1/connectors"), ("GET", "/overview"), ("GET", "/connectors/x/stop"))
+    others = (("GET", "/overview"), ("GET", "/connectors/x/stop"), ("GET", "/kafka-connect/connectors"))
+    asked = (("GET", "/v1/connectors"), ("POST", "/v1/connectors"), *others)
     async with serving(system.settings(tokens_files=str(callers))) as rest:
         for headers in ({}, shows("nobody"), {"Authorization": "Basic cmVhZGVyOng="}, {"Authorization": "token-of-alice"}):
             for method, path in asked:
@@ -54,6 +55,9 @@ async def test_who_may_not_write_changes_nothing(system: Any, serving: Serving, 
         # What RocketMQ Connect changes by a GET.
         ("GET", "/connectors/c/stop"),
         ("POST", "/connectors/c"),
+        ("POST", "/kafka-connect/connectors"),
+        ("DELETE", "/kafka-connect/connectors/c/offsets"),
+        ("PUT", "/kafka-connect/admin/loggers/root"),
     ]
     async with serving(system.settings(tokens_files=str(callers))) as rest:
         for method, path in asked:
