@@ -10,7 +10,6 @@ from rocketconnect_cli.api import ApiError, Exit, connector_path
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.imports.carrying import carry_out, checked, store_secrets
 from rocketconnect_cli.imports.plan import Wish
-from rocketconnect_cli.imports.rocketmq_connect.groups import committed
 from rocketconnect_cli.imports.rocketmq_connect.plan import Step, bring_group, group_of, plan, say_where_a_sink_begins
 from rocketconnect_cli.imports.rocketmq_connect.stores import read
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, out, show_warnings, with_api
@@ -99,12 +98,15 @@ def rocketmq_connect(
 
 
 def _place_sinks(sinks: Sequence[Step], namesrv: str) -> None:
-    found = committed(namesrv, [group_of(step) for step in sinks]) if namesrv and sinks else [None] * len(sinks)
-    for step, positions in zip(sinks, found, strict=True):
-        if positions is None:
+    if not namesrv or not sinks:
+        for step in sinks:
             say_where_a_sink_begins(step)
-        else:
-            bring_group(step, positions)
+        return
+    # A client of RocketMQ, which no other command needs.
+    from rocketconnect_cli.imports.rocketmq_connect.groups import committed
+
+    for step, positions in zip(sinks, committed(namesrv, [group_of(step) for step in sinks]), strict=True):
+        bring_group(step, positions)
 
 
 def _show(steps: Sequence[Step], folder: Path) -> None:
