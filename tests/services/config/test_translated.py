@@ -61,3 +61,10 @@ async def test_what_has_no_counterpart_is_refused_together_with_everything_else(
         await refused(service.create("c", {"connector.class": "org.apache.rocketmq.connect.hbase.sink.HBaseSinkConnector"}))
     )
     assert "has no counterpart here" in told["connector.class"]
+    await service.create("c", THEIRS)
+    changed = pb.UpdateConnectorRequest(name="c", config={**THEIRS, "offset": "12"})
+    assert set(problems(await refused(service.stub.UpdateConnector(changed)))) == {"offset"}
+    shown = await service.stub.PreviewConnector(pb.PreviewConnectorRequest(config={**THEIRS, "offset": "12"}))
+    assert [each.key for each in shown.problems] == ["offset"]
+    shown = await service.stub.PreviewConnector(pb.PreviewConnectorRequest(config=THEIRS))
+    assert [each.key for each in shown.warnings] == ["connector.class", "timeout"]
