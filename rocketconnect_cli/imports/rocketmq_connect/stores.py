@@ -6,15 +6,17 @@ or a name. A worker that was killed while it wrote one has the one before as `.b
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rocketconnect_cli.api import ApiError, Exit
 
 CONNECTORS, POSITIONS = "connectorConfig.json", "position.json"
 _PAUSED = "PAUSED"
+
+K = TypeVar("K")
 
 Place = tuple[Mapping[str, Any], Mapping[str, Any]]
 """A partition and an offset in it, as a connector of theirs gives them."""
@@ -51,14 +53,13 @@ def read(folder: Path, listed: Path | None) -> list[Stored]:
     if not where.is_dir():
         raise _wrong(folder, "is no folder", "Name the worker's storePathRootDir.")
     places: dict[str, list[Place]] = {}
-    for partition, offset in _entries(where / POSITIONS):
-        if isinstance(partition, dict) and isinstance(offset, dict):
-            place = (partition.get("partition") or {}, offset.get("offset") or {})
-            places.setdefault(str(partition.get("namespace", "")), []).append(place)
+    for partition, offset in _entries(where / POSITIONS, _object):
+        place = (partition.get("partition") or {}, offset.get("offset") or {})
+        places.setdefault(str(partition.get("namespace", "")), []).append(place)
     if listed is not None:
         found = {name: (config, False) for name, config in _listed(listed).items()}
     else:
-        entries = [(str(name), value) for name, value in _entries(where / CONNECTORS) if isinstance(value, dict)]
+        entries = _entries(where / CONNECTORS, str)
         found = {name: (_texts(value.get("properties")), value.get("targetState") == _PAUSED) for name, value in entries}
         if not found:
             fix = (
@@ -69,29 +70,33 @@ def read(folder: Path, listed: Path | None) -> list[Stored]:
     return [Stored(name, config, is_paused, places.get(name, ())) for name, (config, is_paused) in sorted(found.items())]
 
 
-def _entries(path: Path) -> Iterator[tuple[Any, Any]]:
-    """What a file holds, or the one before it where that is damaged. Values without a key's JSON are names."""
+def _entries(path: Path, key: Callable[[str], K]) -> list[tuple[K, dict[str, Any]]]:
+    """What a file holds: its keys, as `key` reads them, with their objects. That before it, where it is damaged or not there."""
     error: Exception | None = None
     for each in (path, path.with_name(f"{path.name}.bak")):
         try:
             text = each.read_text()
             if text.strip():
-                return iter([(_decoded(key), _decoded(value)) for key, value in json.loads(text).items()])
+                return [(key(_plain(name)), _object(_plain(value))) for name, value in json.loads(text).items()]
         except FileNotFoundError:
             continue
         except (ValueError, AttributeError, OSError) as failed:
             error = error or failed
     if error is not None:
         raise _wrong(path, f"is no file of RocketMQ Connect ({error})", "Look whether it was copied whole.")
-    return iter(())
+    return []
 
 
-def _decoded(text: str) -> Any:
-    plain = base64.b64decode(text, validate=True).decode()
-    try:
-        return json.loads(plain)
-    except ValueError:
-        return plain
+def _plain(text: str) -> str:
+    return base64.b64decode(text, validate=True).decode()
+
+
+def _object(text: str) -> dict[str, Any]:
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        msg = "it has something else than an object"
+        raise ValueError(msg)  # noqa: TRY004  # as what is no JSON
+    return value
 
 
 def _listed(path: Path) -> dict[str, dict[str, str]]:

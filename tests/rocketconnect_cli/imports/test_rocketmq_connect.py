@@ -185,6 +185,12 @@ def test_connectors_of_a_standalone_worker_come_from_its_answer_and_positions_fr
     assert [(each["name"], each["config"]["max.tasks"], each["positions"]) for each in shown] == [("rows", "2", [POSITION])]
 
 
+def test_a_name_that_looks_like_json_stays_a_name(here: Here, store: Store) -> None:
+    store.has("007", ROWS, PLACE)
+    (shown,) = json.loads(here.run(store, "-o", "json").stdout)["connectors"]
+    assert (shown["name"], shown["positions"]) == ("007", [POSITION])
+
+
 def test_a_file_that_was_cut_is_read_from_the_one_before_it_and_else_named(here: Here, store: Store) -> None:
     store.has("rows", ROWS, PLACE)
     store.write()
@@ -195,6 +201,7 @@ def test_a_file_that_was_cut_is_read_from_the_one_before_it_and_else_named(here:
     shown = json.loads(here.run(store, "-o", "json").stdout)["connectors"]
     assert shown[0]["positions"] == [POSITION]
     path.with_name("position.json.bak").write_text(before[:-5])
+    path.write_text(json.dumps({encoded("no object"): encoded({})}))
     result = here.run(store)
     assert (result.exit_code, "is no file of RocketMQ Connect" in " ".join(result.output.split())) == (2, True)
     assert run(here.rest.url, "import", "rocketmq-connect", str(store.folder / "nowhere")).exit_code == 2
