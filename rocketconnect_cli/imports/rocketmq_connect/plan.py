@@ -6,7 +6,7 @@ from typing import Any
 
 from rocketconnect_cli.imports import plan as kafka
 from rocketconnect_cli.imports.plan import Wish
-from rocketconnect_cli.imports.rocketmq_connect.positions import Position, brought
+from rocketconnect_cli.imports.rocketmq_connect.positions import Position, brought, instead
 from rocketconnect_cli.imports.rocketmq_connect.stores import Stored
 from rocketconnect_cli.imports.translation import Translated
 from rocketconnect_cli.imports.worker import There
@@ -140,16 +140,27 @@ def _step(stored: Stored, wish: Wish, plugins: Sequence[Mapping[str, Any]]) -> S
         reason = f"no executor has a plugin for {name or 'a connector without a class'}"
         step.problems.append(_of(stored.name, CLASS.key, reason, "rocketconnect plugins lists those there are."))
     if not is_sink and wish.positions:
-        step.positions, reasons = brought(str(plugin["name"]) if plugin else "", config, stored.places)
-        step.notes += reasons
-        if not stored.places:
-            step.notes.append("has no position there: it begins as a new one")
-        elif step.positions and plugin is not None and (key := _NEVER.get(plugin["name"], "")):
-            made.config[key] = "never"
-            made.changes.append(f"{key}=never: what there is was copied there")
+        _bring_places(step, stored, str(plugin["name"]) if plugin else "")
     options = {key: each for each in (plugin or {}).get("options", ()) for key in (each["key"], *each.get("aliases", ()))}
     _move_secrets(made, stored.name, options)
     return step
+
+
+def _bring_places(step: Step, stored: Stored, plugin: str) -> None:
+    """What the source has read there is not read again, by positions or by options."""
+    config, changes = step.made.config, step.made.changes
+    if not stored.places:
+        step.notes.append("has no position there: it begins as a new one")
+        return
+    if options := instead(plugin, config, stored.places):
+        config.update(options)
+        changes += [f"{key}={text}: what is before was read there" for key, text in options.items()]
+        return
+    step.positions, reasons = brought(plugin, config, stored.places)
+    step.notes += reasons
+    if step.positions and (key := _NEVER.get(plugin, "")):
+        config[key] = "never"
+        changes.append(f"{key}=never: what there is was copied there")
 
 
 def _move_secrets(made: Translated, name: str, options: Mapping[str, Mapping[str, Any]]) -> None:

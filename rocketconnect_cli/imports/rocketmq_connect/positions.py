@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,8 +20,11 @@ WHY_NOT: Mapping[str, str] = {
     "mysql_cdc_source": _LOG,
     "postgres_cdc_source": _SLOT,
     "redis_replication_source": "it does not say in which history of the server it is",
-    "elasticsearch_source": "it is a value of the field that grows: give it in `query` instead",
 }
+
+
+_GROWN = "ES_POSITION"
+"""Ends the key of the last value of the field that grows, behind the name of the index."""
 
 
 class Unplaced(Exception):
@@ -44,6 +48,18 @@ def brought(plugin: str, config: Mapping[str, str], places: Sequence[Place]) -> 
             why = str(error) if isinstance(error, Unplaced) else "it is no place that such a connector gives"
             reasons.append(f"{partition_name(partition)} at {json.dumps(offset, sort_keys=True)} is not brought: {why}")
     return positions, reasons
+
+
+def instead(plugin: str, config: Mapping[str, str], places: Sequence[Place]) -> dict[str, str]:
+    """Options that say where a source begins, where positions can't: the last values come again, and none is left out."""
+    offsets = [offset for _, offset in places]
+    if plugin == "jdbc_source" and config.get("mode") == "timestamp" and config.get("db.timezone", "UTC") == "UTC":
+        times = [each["timestamp"] for each in offsets if isinstance(each.get("timestamp"), int)]
+        return {"timestamp.initial": datetime.fromtimestamp(min(times) // 1000, UTC).isoformat()} if times else {}
+    if plugin == "elasticsearch_source" and (field := config.get("incrementing.field")):
+        values = [value for each in offsets for key, value in each.items() if key.endswith(_GROWN) and isinstance(value, int)]
+        return {"query": json.dumps({"range": {field: {"gte": min(values)}}})} if values else {}
+    return {}
 
 
 def _of_table(config: Mapping[str, str], partition: Mapping[str, Any], offset: Mapping[str, Any]) -> Position:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rocketconnect_cli.imports.rocketmq_connect.positions import brought
+from rocketconnect_cli.imports.rocketmq_connect.positions import brought, instead
 from tests.rocketconnect_cli.conftest import Rest, RestFactory, run
 
 REDIS = "org.apache.rocketmq.connect.redis.connector.RedisSourceConnector"
@@ -183,6 +183,34 @@ def test_connectors_of_a_standalone_worker_come_from_its_answer_and_positions_fr
     listed.write_text(json.dumps({"status": 200, "body": {"rows": {**ROWS, "max.tasks": 2}}}))
     shown = json.loads(here.run(store, "--connectors", str(listed), "-o", "json").stdout)["connectors"]
     assert [(each["name"], each["config"]["max.tasks"], each["positions"]) for each in shown] == [("rows", "2", [POSITION])]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "config", "offsets", "expected"),
+    [
+        ("jdbc_source", {"mode": "timestamp"}, [{"timestamp": 1767225600123}], {"timestamp.initial": "2026-01-01T00:00:00+00:00"}),
+        ("jdbc_source", {"mode": "timestamp", "db.timezone": "Asia/Tokyo"}, [{"timestamp": 1767225600123}], {}),
+        ("jdbc_source", {"mode": "incrementing"}, [{"timestamp": 1, "incrementing": 1}], {}),
+        (
+            "elasticsearch_source",
+            {"incrementing.field": "id"},
+            [{"bES_POSITION": 9}, {"aES_POSITION": 7}],
+            {"query": '{"range": {"id": {"gte": 7}}}'},
+        ),
+        ("elasticsearch_source", {"incrementing.field": "id"}, [{"aES_POSITION": "x"}], {}),
+    ],
+)
+def test_where_no_position_says_it_an_option_says_where_to_begin(
+    plugin: str, config: dict[str, str], offsets: list[dict[str, Any]], expected: dict[str, str]
+) -> None:
+    assert instead(plugin, config, [({}, offset) for offset in offsets]) == expected
+
+
+def test_an_option_in_the_place_of_a_position_is_told(here: Here, store: Store) -> None:
+    store.has("rows", {**ROWS, "mode": "timestamp", "timestamp.column.name": "at"}, ({"table": "t"}, {"timestamp": 1767225600123}))
+    (shown,) = json.loads(here.run(store, "-o", "json").stdout)["connectors"]
+    assert (shown["config"]["timestamp.initial"], shown["positions"]) == ("2026-01-01T00:00:00+00:00", [])
+    assert "timestamp.initial=2026-01-01T00:00:00+00:00: what is before was read there" in shown["changes"]
 
 
 def test_a_name_that_looks_like_json_stays_a_name(here: Here, store: Store) -> None:
