@@ -105,10 +105,17 @@ class JdbcTask(DataFrameSinkTask):
     def start(self) -> Mapping[str, QueuePosition]:
         """See SinkTask."""
         self.close()
-        with self._transaction(()) as connection:
-            self._store.create(connection)
+        try:
+            self._create()
+        except RejectedValues:
+            # Another task has just made it: PostgreSQL refuses who comes second, although IF NOT EXISTS is said.
+            self._create()
         with self._transaction(()) as connection:
             return self._store.claim(connection)
+
+    def _create(self) -> None:
+        with self._transaction(()) as connection:
+            self._store.create(connection)
 
     def columns_for(self, schema: Schema) -> Schema | None:
         """See DataFrameSinkTask. Which columns there are is known only when the table of each record is: write() fits them."""
