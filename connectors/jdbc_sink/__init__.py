@@ -41,13 +41,14 @@ class JdbcSink(DataFrameSink):
         Option(
             "table.name.format",
             "The table. ${topic} stands for the topic; ${database}, ${schema} and ${table} for what the source of a change "
-            "envelope says. A point divides the schema (MySQL: the database) from the table.",
+            "envelope says; ${schema.name} for the name of the record's schema, ${header.NAME} for a header. A point divides "
+            "the schema (MySQL: the database) from the table.",
             default="${topic}",
         ),
         Option(
             ALLOWED,
             "The tables that records may name: regular expressions, of which one matches the whole name that table.name.format "
-            "makes of ${database}, ${schema} or ${table}. Needed where it has one of these. Tables of positions are never written.",
+            "makes of what a record says. Needed where it has anything but ${topic}. Tables of positions are never written.",
             Kind.LIST,
             "",
             check=allowed_problem,

@@ -13,7 +13,7 @@ from connectors.jdbc import Dialect, Endpoint, Fault
 from connectors.jdbc.dialect import Connection, execute
 from connectors.jdbc_sink.faults import RejectedValues, understood
 from connectors.jdbc_sink.merging import Merging, Prepared, SinkSettings
-from connectors.jdbc_sink.naming import by_table
+from connectors.jdbc_sink.naming import by_table, headers_of
 from connectors.jdbc_sink.preflight import privileges_of
 from connectors.jdbc_sink.shape import Shape, as_read, fitted
 from connectors.jdbc_sink.store import Store
@@ -22,7 +22,7 @@ from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
 from rocketconnect_sdk.evolution import OtherColumns
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
-from rocketconnect_sdk.targets.batch import UNCHANGED, Batch, batch_of
+from rocketconnect_sdk.targets.batch import HEADER, UNCHANGED, Batch, batch_of
 from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes
 from rocketconnect_sdk.targets.envelopes import row_schema
 from rocketconnect_sdk.targets.fitted import NO_VALUES, Fit, keys_gone, moved, only, rows_written
@@ -94,7 +94,8 @@ class JdbcTask(DataFrameSinkTask):
     def columns(self) -> Sequence[str]:
         """See DataFrameSinkTask. Keys and headers cost time."""
         more = (("key", self._writing.by_key), (UNCHANGED, self._writing.keyed))
-        return ("value", "topic", *(name for name, wanted in more if wanted))
+        named = (f"{HEADER}{name}" for name in headers_of(self._writing.table))
+        return ("value", "topic", *(name for name, wanted in more if wanted), *named)
 
     @property
     def rows_as(self) -> Schema | None:
@@ -104,10 +105,17 @@ class JdbcTask(DataFrameSinkTask):
     def start(self) -> Mapping[str, QueuePosition]:
         """See SinkTask."""
         self.close()
-        with self._transaction(()) as connection:
-            self._store.create(connection)
+        try:
+            self._create()
+        except RejectedValues:
+            # Another task has just made it: PostgreSQL refuses who comes second, although IF NOT EXISTS is said.
+            self._create()
         with self._transaction(()) as connection:
             return self._store.claim(connection)
+
+    def _create(self) -> None:
+        with self._transaction(()) as connection:
+            self._store.create(connection)
 
     def columns_for(self, schema: Schema) -> Schema | None:
         """See DataFrameSinkTask. Which columns there are is known only when the table of each record is: write() fits them."""
@@ -218,7 +226,7 @@ class JdbcTask(DataFrameSinkTask):
         if row_schema(schema) is None and not pa.types.is_string(batch.values.type):
             self._refuse(range(len(batch.values)), "the value is no row: give it a schema by its converter, or set columns")
         prepared = []
-        for name, indexes in self._by_table(batch.values, schema, batch.topics).items():
+        for name, indexes in self._by_table(batch, schema).items():
             made = self._prepare_table(name, batch.take(indexes), schema, indexes)
             if made is not None:
                 prepared.append(made)
@@ -298,11 +306,11 @@ class JdbcTask(DataFrameSinkTask):
     def _refuse(self, rows: Sequence[int], reason: str) -> None:
         self._reasons.update(dict.fromkeys(rows, reason))
 
-    def _by_table(self, values: pa.Array, schema: Schema, topics: Sequence[str]) -> dict[str, list[int]]:
+    def _by_table(self, batch: Batch, schema: Schema) -> dict[str, list[int]]:
         if self._reasons:
             return {}
         writing = self._writing
-        found, refused = by_table(writing.table, writing.allowed, self._dialect, values, schema, topics)
+        found, refused = by_table(writing.table, writing.allowed, self._dialect, batch.values, schema, batch.topics, batch.headers)
         self._reasons.update(refused)
         return found
 

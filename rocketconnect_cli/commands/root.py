@@ -20,6 +20,7 @@ from rocketconnect_cli.commands.support.log_level import log_level
 from rocketconnect_cli.commands.up import up
 from rocketconnect_cli.commands.verify import verify
 from rocketconnect_cli.imports import command as imports
+from rocketconnect_cli.imports.rocketmq_connect.command import rocketmq_connect
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import show_error
 from rocketconnect_cli.projects.init import init
@@ -78,6 +79,7 @@ app.add_typer(topic.app, name="topic")
 app.add_typer(worker.app, name="worker")
 app.add_typer(tokens.app, name="token")
 app.add_typer(imports.app, name="import")
+imports.app.command(name="rocketmq-connect")(rocketmq_connect)
 app.command(name="apply")(apply)
 app.command(name="preview")(preview)
 app.command(name="verify")(verify)

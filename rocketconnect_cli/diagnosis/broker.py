@@ -10,6 +10,21 @@ from rocketmq_remoting import Client, RocketMQError, TlsOptions
 _SECONDS = 3.0
 
 
+def client_of(name_server: str, environment: Mapping[str, str]) -> Client:
+    """Return a client that shows what executors show: the user of brokers with ACL, and TLS, from such an environment.
+
+    Raises:
+        RocketMQError, OSError, ValueError: they are none.
+    """
+
+    def told(name: str) -> str | None:
+        return environment.get(f"{ENV_PREFIX}ROCKETMQ_{name}") or None
+
+    files = (told("TLS_CA"), told("TLS_CERT"), told("TLS_KEY"), told("TLS_SERVER_NAME"))
+    tls = TlsOptions.of_files(*files) if (told("TLS") or "").lower() in ("true", "1", "yes", "on") else None
+    return Client(name_server, access_key=told("ACCESS_KEY"), secret_key=told("SECRET_KEY"), tls=tls, timeout=_SECONDS)
+
+
 def facts(bundle: Bundle, name_server: str, environment: Mapping[str, str]) -> None:
     """Add which brokers the name servers know, their state, and how many topics they have.
 
@@ -22,14 +37,8 @@ def facts(bundle: Bundle, name_server: str, environment: Mapping[str, str]) -> N
         bundle.miss("RocketMQ", "its name server is not known here: give --namesrv HOST:PORT")
         return
 
-    def told(name: str) -> str | None:
-        return environment.get(f"{ENV_PREFIX}ROCKETMQ_{name}") or None
-
-    files = (told("TLS_CA"), told("TLS_CERT"), told("TLS_KEY"), told("TLS_SERVER_NAME"))
     try:
-        tls = TlsOptions.of_files(*files) if (told("TLS") or "").lower() in ("true", "1", "yes", "on") else None
-        user, key = told("ACCESS_KEY"), told("SECRET_KEY")
-        with Client(name_server, access_key=user, secret_key=key, tls=tls, timeout=_SECONDS) as client:
+        with client_of(name_server, environment) as client:
             bundle.document("rocketmq.json", {"nameServer": name_server, "brokers": _brokers(bundle, client)})
     except (RocketMQError, OSError, ValueError) as error:
         bundle.miss(f"RocketMQ at {name_server}", str(error))

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from rocketconnect_cli.api import ApiError, Exit
 
+_CLASSES, _ORIGINAL = ("connector.class", "connector-class"), "org.apache.rocketmq.connect."
+"""Connectors of RocketMQ Connect have options that are objects: they are taken as their JSON, as its REST API takes them."""
+
 
 def read(file: Path | None, pairs: Sequence[str]) -> dict[str, str]:
     """The configuration: of the file, with the pairs on top.
@@ -109,6 +112,8 @@ def _parse_json(file: Path, text: str, problems: list[dict[str, str]]) -> dict[s
             config[key] = "true" if value else "false"
         elif isinstance(value, str | int | float):
             config[key] = str(value)
+        elif isinstance(value, dict) and any(str(document.get(each, "")).startswith(_ORIGINAL) for each in _CLASSES):
+            config[key] = json.dumps(value, ensure_ascii=False)
         else:
             problems.append(
                 {"key": key, "reason": "is neither a text nor a number", "fix": "Values are texts, numbers, true or false."}

@@ -8,6 +8,7 @@ from typing import Any
 from rocketconnect_cli.documents.difference import KeyChange, difference
 from rocketconnect_cli.documents.reading import Document, Problem
 from rocketconnect_cli.shown import wanted_state
+from rocketconnect_sdk.translations import translated
 
 
 class Action(StrEnum):
@@ -96,10 +97,12 @@ def plan(
 
 
 def _step(document: Document, stored: dict[str, Any] | None) -> Step:
+    # What is stored of the configuration of another system's connector is ours.
+    config = translated(document.config).config
     if stored is None:
-        changes = difference({}, document.config)
+        changes = difference({}, config)
         return Step(Action.CREATE, document.name, document.place, document.config, changes, document.wanted_state, {})
-    changes = difference(stored["config"], document.config)
+    changes = difference(stored["config"], config)
     wanted = document.wanted_state if document.wanted_state != wanted_state(stored) else ""
     action = Action.UPDATE if changes or wanted else Action.UNCHANGED
     return Step(action, document.name, document.place, document.config, changes, wanted, stored)

@@ -25,12 +25,8 @@ from services.config.replays.others import Others
 from services.config.rows import not_found
 from services.config.signature import Signature, shortened_reason, signature, signature_problems
 from services.config.store import ConfigStore
-from services.config.validation.executors import (
-    Executors,
-    no_executor,
-    preview_in_turn,
-    verify_in_turn,
-)
+from services.config.validation.executors import Executors, no_executor, preview_in_turn, verify_in_turn
+from services.config.validation.ours import Ours
 from services.config.validation.verdicts import Verdicts
 
 _WantRequest = pb.PauseConnectorRequest | pb.ResumeConnectorRequest | pb.StopConnectorRequest
@@ -62,8 +58,9 @@ class ConfigService(ConfigServiceServicer):
 
     async def CreateConnector(self, request: pb.CreateConnectorRequest, context: ServicerContext) -> pb.CreateConnectorResponse:
         """Check and store a new connector; the same request id again is answered as before, even if nobody can check now."""
-        draft = wire.draft(request)
-        own = [*checks.draft_problems(draft), *signature_problems(request.author, request.reason)]
+        ours = Ours.of(request.config)
+        draft = wire.draft(request, ours.config)
+        own = [*checks.draft_problems(draft), *signature_problems(request.author, request.reason), *ours.problems]
         connector = None if own else await asyncio.to_thread(self._store.answered, draft)
         answer = pb.CreateConnectorResponse()
         if connector is None:
@@ -76,17 +73,18 @@ class ConfigService(ConfigServiceServicer):
                 self._store.create, draft, verdict.type, by, verdict.targets, verdict.reads, above=above
             )
             _log.info("connector created", connector=connector.name, uid=connector.uid)
-            answer.warnings.extend(map(wire.problem, verdict.warnings))
+            answer.warnings.extend(map(wire.problem, (*ours.warnings, *verdict.warnings)))
             answer.notes.extend(verdict.notes)
         answer.connector.CopyFrom(wire.connector(connector))
         return answer
 
     async def UpdateConnector(self, request: pb.UpdateConnectorRequest, context: ServicerContext) -> pb.UpdateConnectorResponse:
         """Check and store the next revision."""
-        config = dict(request.config)
+        ours = Ours.of(request.config)
         by = _signature(request, context)
         current = await asyncio.to_thread(self._store.get, request.name, request.etag)
-        connector, warnings = await self._update(current, config, request.etag, by)
+        connector, warnings = await self._update(current, ours.config, request.etag, by, own=ours.problems)
+        warnings = (*ours.warnings, *warnings)
         return pb.UpdateConnectorResponse(connector=wire.connector(connector), warnings=map(wire.problem, warnings))
 
     async def RollbackConnector(
@@ -170,25 +168,26 @@ class ConfigService(ConfigServiceServicer):
         self, request: pb.ValidateConnectorRequest, context: ServicerContext
     ) -> pb.ValidateConnectorResponse:
         """Check a configuration and store nothing."""
-        own = checks.name_problems(request.name) if request.name else []
-        verdict = await self._verdicts.of(request.name, dict(request.config), own)
+        ours = Ours.of(request.config)
+        own = [*(checks.name_problems(request.name) if request.name else []), *ours.problems]
+        verdict = await self._verdicts.of(request.name, ours.config, own)
         if request.name:  # without one it may be that of the very connector that has the targets
             verdict = await self._verdicts.with_taken(request.name, verdict)
             verdict = await self._verdicts.with_read_twice(request.name, verdict)
-            verdict = await self._verdicts.with_predecessor(request.name, dict(request.config), verdict)
+            verdict = await self._verdicts.with_predecessor(request.name, ours.config, verdict)
         return pb.ValidateConnectorResponse(
             problems=map(wire.problem, verdict.problems),
             plugin=verdict.plugin,
             type=wire.type_value(verdict.type),
-            warnings=map(wire.problem, verdict.warnings),
+            warnings=map(wire.problem, (*ours.warnings, *verdict.warnings)),
             notes=verdict.notes,
         )
 
     async def PreviewConnector(self, request: pb.PreviewConnectorRequest, context: ServicerContext) -> pb.PreviewConnectorResponse:
         """Check a configuration; where nothing is wrong, let an executor show what becomes of a few records."""
-        config = dict(request.config)
+        ours = Ours.of(request.config)
         own = [*(checks.name_problems(request.name) if request.name else []), *checks.preview_problems(request.records)]
-        verdict = await self._verdicts.of(request.name, config, own)
+        verdict = await self._verdicts.of(request.name, config := ours.config, [*own, *ours.problems])
         if verdict.problems:
             return pb.PreviewConnectorResponse(problems=map(wire.problem, verdict.problems), plugin=verdict.plugin)
         workers = [worker for worker in await self._verdicts.workers() if worker.plugin(config[CLASS.key]) is not None]
@@ -203,7 +202,7 @@ class ConfigService(ConfigServiceServicer):
             plugin=shown.plugin,
             records=shown.records,
             trouble=shown.trouble,
-            warnings=map(wire.problem, verdict.warnings),
+            warnings=map(wire.problem, (*ours.warnings, *verdict.warnings)),
             notes=verdict.notes,
         )
 
@@ -348,11 +347,18 @@ class ConfigService(ConfigServiceServicer):
                     yield wire.changes(now, snapshot=False)
 
     async def _update(
-        self, current: Connector, config: dict[str, str], etag: str, by: Signature, *, of_revision: int = 0
+        self,
+        current: Connector,
+        config: dict[str, str],
+        etag: str,
+        by: Signature,
+        *,
+        of_revision: int = 0,
+        own: Sequence[FieldProblem] = (),
     ) -> tuple[Connector, Sequence[FieldProblem]]:
         # What needs no executor is told first; the store looks again, in the transaction that writes.
         refuse_same(current, config)
-        verdict = await self._verdicts.checked(current.name, config)
+        verdict = await self._verdicts.checked(current.name, config, own)
         verdict = await self._verdicts.with_predecessor(current.name, config, verdict)
         above = await self._predecessors.newest_revision(current.uid)
         connector = await self._feed.write(

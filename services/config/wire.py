@@ -22,10 +22,10 @@ _WANTED = {
 _TYPE_PREFIX = "CONNECTOR_TYPE_"
 
 
-def draft(request: pb.CreateConnectorRequest) -> Draft:
-    """Return the connector to create. A wanted state of a newer version of the API counts as not given."""
+def draft(request: pb.CreateConnectorRequest, config: dict[str, str]) -> Draft:
+    """Return the connector to create, with this configuration. A wanted state of a newer version of the API counts as not given."""
     wanted = _WANTED.get(request.wanted_state, WantedState.RUNNING)
-    return Draft(request.name, dict(request.config), wanted, request.request_id, request.adopt_uid, request.apply_set)
+    return Draft(request.name, config, wanted, request.request_id, request.adopt_uid, request.apply_set)
 
 
 def connector(value: Connector) -> connector_pb2.Connector:

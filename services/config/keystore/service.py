@@ -12,6 +12,7 @@ from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.sealing import CannotOpen, Keys
 from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_sdk.configuration.runtime_options import CLASS
+from rocketconnect_sdk.translations import translated
 from services.config import checks
 from services.config.keystore.moving import moved, secret_name_problems, value_problems
 from services.config.keystore.store import SecretStore, Stored
@@ -72,8 +73,12 @@ class KeystoreService(KeystoreServiceServicer):
         return pb.DeleteSecretResponse()
 
     async def MoveSecrets(self, request: pb.MoveSecretsRequest, context: ServicerContext) -> pb.MoveSecretsResponse:
-        """Ask an executor which options are secrets; seal and store those that are values."""
-        config = dict(request.config)
+        """Make the configuration one of ours; ask an executor which options are secrets; seal and store those that are values."""
+        ours = translated(request.config)
+        if ours.problems:
+            # Whoever stores it next is told what is wrong with it, as it was given.
+            return pb.MoveSecretsResponse(config=request.config)
+        config = ours.config
         if self._keys is None or checks.name_problems(request.connector) or not checks.fits(config):
             return pb.MoveSecretsResponse(config=config)
         config, values = moved(request.connector, config, await self._secret_keys(request.connector, config), self._keys)

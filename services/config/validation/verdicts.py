@@ -81,7 +81,7 @@ class Verdicts:
         class_name = config.get(CLASS.key, "")
         capable = [worker for worker in workers if worker.plugin(class_name) is not None]
         own = [*own, *checks.size_problems(config), *checks.class_problems(config)]
-        if class_name.strip() and workers and not capable:
+        if class_name.strip() and workers and not capable and not any(each.field == CLASS.key for each in own):
             offered = {connector for worker in workers for connector in wire.connector_names(worker.plugins)}
             own.append(checks.unknown_class(class_name, offered))
         nothing_more = Verdict(tuple(own), "", ConnectorType.UNSPECIFIED, frozenset())

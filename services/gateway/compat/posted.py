@@ -1,5 +1,6 @@
 """The configuration that a client posts, as RocketMQ Connect's clients write it. Pure."""
 
+import json
 from typing import Any
 
 from rocketconnect_kit.errors import FieldProblem
@@ -10,7 +11,7 @@ _FIX = "send a string, a number, or true or false"
 
 
 def configuration(text: bytes) -> dict[str, str]:
-    """Return the configuration in a JSON object. Numbers and truth values count as their text, as there.
+    """Return the configuration in a JSON object. Numbers, truth values and objects count as their text, as there.
 
     Raises:
         RequestRejected: 400, with the words of RocketMQ Connect first; every value that can't be used is named.
@@ -34,10 +35,13 @@ def _malformed(problem: Problem) -> RequestRejected:
 
 
 def _problem(key: str, value: Any) -> FieldProblem | None:
-    kinds = {type(None): "is null", dict: "is an object", list: "is an array"}
+    kinds = {type(None): "is null", list: "is an array"}
     reason = kinds.get(type(value))
     return FieldProblem(key[:200], "", reason, _FIX) if reason else None
 
 
-def _text(value: str | bool) -> str:
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        # Options of some of its connectors are objects: the indexes of Elasticsearch, the plugin of an adapter.
+        return json.dumps(value, ensure_ascii=False)
     return str(value).lower() if isinstance(value, bool) else value

@@ -9,6 +9,8 @@ from typing import Any
 from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.state.v1 import state_service_pb2 as states
 
+from rocketconnect_sdk.translations import classes_of
+
 Json = dict[str, Any]
 
 _CONNECTOR_TYPES = {connectors.CONNECTOR_TYPE_SOURCE: "SOURCE", connectors.CONNECTOR_TYPE_SINK: "SINK"}
@@ -102,7 +104,7 @@ def plugin_infos(plugins: Iterable[connectors.Plugin], *, connectors_only: bool)
     """
     for plugin in plugins:
         if plugin.type in (_CONNECTOR_PLUGINS if connectors_only else _PLUGIN_TYPES):
-            for name in (plugin.name, *plugin.aliases):
+            for name in dict.fromkeys((plugin.name, *plugin.aliases, *classes_of(plugin.name))):
                 yield {"className": name, "type": _PLUGIN_TYPES[plugin.type], "version": plugin.version}
 
 

@@ -21,6 +21,7 @@ from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.spark.types import to_spark
+from rocketconnect_sdk.targets.batch import HEADER, UNCHANGED
 from tests.servers.mariadb import Mariadb
 from tests.servers.oceanbase.seekdb import Seekdb
 
@@ -98,7 +99,10 @@ class Target:
             "value": array,
             "topic": [topic] * len(array),
             "key": to_array(keys or [None] * len(array), None),
-            "header:unchanged": pa.array([each.get("unchanged") for each in headers or [{}] * len(array)], pa.string()),
+            **{
+                name: pa.array([each.get(name.removeprefix(HEADER)) for each in headers or [{}] * len(array)], pa.string())
+                for name in {UNCHANGED, *(name for name in task.columns if name.startswith(HEADER))}
+            },
         }
         task.write(Frame(pa.table({name: columns[name] for name in task.columns})), commit)  # type: ignore[arg-type]
         self.offset += 1

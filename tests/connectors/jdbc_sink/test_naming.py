@@ -1,6 +1,7 @@
 """Records that name their tables name no other than the operator allows, and never those of positions."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -104,3 +105,37 @@ def test_a_configuration_that_names_the_positions_ends_with_words(target: Target
 def test_what_records_may_name_has_to_be_said(form: str, allowed: str, key: str) -> None:
     given = {"connection.url": "sqlite:////tmp/x", "table.name.format": form, "table.name.allowed": allowed}
     assert [each.key for each in naming_problems(parse(JdbcSink().options, given))] == ([key] if key else [])
+
+
+ROW = struct([("id", BIGINT), ("text", MAYBE)])
+
+
+@EACH
+def test_a_header_names_the_table_also_of_a_deletion(target: Target) -> None:
+    for name in ("left_one", "right_one"):
+        target.run(f"CREATE TABLE {name} (id BIGINT PRIMARY KEY, text VARCHAR(9))")
+    named = {"table.name.format": "${header.__source_table}", "table.name.allowed": "left_.*,right_.*"}
+    task = target.start(insert_mode="upsert", pk_mode="record_key", pk_fields="id", delete_enabled="true", **named)
+    rows = [{"id": 1, "text": "a"}, {"id": 1, "text": "b"}]
+    headers = [{"__source_table": "left_one"}, {"__source_table": "right_one"}]
+    target.write(task, rows, ROW, keys=['{"id": 1}'] * 2, headers=headers)
+    assert target.run("SELECT text FROM left_one") == [("a",)]
+    target.write(task, [None], None, keys=['{"id": 1}'], headers=headers[1:])
+    assert (target.run("SELECT text FROM left_one"), target.run("SELECT text FROM right_one")) == ([("a",)], [])
+    for wrong in ({}, {"__source_table": "users"}):
+        with pytest.raises(RecordError, match=r"name of the table|does not allow"):
+            target.write(task, [rows[0]], ROW, keys=['{"id": 1}'], headers=[wrong])
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgres"], indirect=True)
+def test_the_name_of_its_schema_names_the_table_of_a_record_and_never_that_of_one_without_a_value(target: Target) -> None:
+    target.run("CREATE TABLE goods (id BIGINT PRIMARY KEY, text VARCHAR(9))")
+    named = {"table.name.format": "${schema.name}", "table.name.allowed": ".*"}
+    task = target.start(insert_mode="upsert", pk_mode="record_key", pk_fields="id", delete_enabled="true", **named)
+    target.write(task, [{"id": 1, "text": "a"}], replace(ROW, name="goods"), keys=['{"id": 1}'])
+    assert target.run("SELECT text FROM goods") == [("a",)]
+    with pytest.raises(RecordError, match="does not say what belongs into the name of the table"):
+        target.write(task, [{"id": 2, "text": "b"}, None], replace(ROW, name="goods"), keys=['{"id": 2}', '{"id": 1}'])
+    assert target.run("SELECT text FROM goods") == [("a",)]
+    with pytest.raises(RecordError, match="does not say what belongs into the name of the table"):
+        target.write(task, [{"id": 2, "text": "b"}], ROW, keys=['{"id": 2}'])

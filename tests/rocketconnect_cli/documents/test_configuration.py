@@ -14,6 +14,17 @@ def test_a_json_file_becomes_texts(tmp_path: Path) -> None:
     assert read(file, []) == {"connector.class": "file_source", "max.tasks": "2", "follow": "true"}
 
 
+def test_an_option_of_rocketmq_connect_that_is_an_object_is_taken_as_its_json(tmp_path: Path) -> None:
+    file = tmp_path / "c.json"
+    theirs = "org.apache.rocketmq.connect.elasticsearch.connector.ElasticsearchSourceConnector"
+    file.write_text(f'{{"connector.class": "{theirs}", "index": {{"orders": {{"id": 1}}}}}}')
+    assert read(file, [])["index"] == '{"orders": {"id": 1}}'
+    file.write_text('{"connector.class": "elasticsearch_source", "index": {"orders": {"id": 1}}}')
+    with pytest.raises(ApiError) as caught:
+        read(file, [])
+    assert [problem["key"] for problem in caught.value.problem["problems"]] == ["index"]
+
+
 def test_a_properties_file_is_read_with_comments_and_spaces(tmp_path: Path) -> None:
     file = tmp_path / "c.properties"
     file.write_text("# mine\n\nconnector.class = file_source\nfilename=/a=b\n")

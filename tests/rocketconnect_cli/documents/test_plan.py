@@ -32,6 +32,15 @@ def test_what_is_as_wanted_is_left_and_the_rest_is_changed_key_by_key() -> None:
     assert steps[2].lines() == ["~ update other (from other.yaml:1)", "    + more = 1", "    - path = /a", "    + path = /b"]
 
 
+def test_a_configuration_of_rocketmq_connect_is_unchanged_when_what_became_of_it_is_stored() -> None:
+    name = "org.apache.rocketmq.connect.redis.connector.RedisSourceConnector"
+    theirs = {"connector.class": name, "redisAddr": "cache", "redisPort": "6379"}
+    ours = {"connector.class": "redis_replication_source", "url": "redis://cache:6379", "snapshot.mode": "initial"}
+    steps, _ = plan([document("a", theirs), document("b", theirs)], [{**stored("a"), "config": ours}, stored("b")], "", prune=False)
+    assert [step.action for step in steps] == [Action.UNCHANGED, Action.UPDATE]
+    assert steps[1].config == theirs, "who stores it says what becomes of it"
+
+
 def test_pruned_is_only_what_an_apply_of_the_same_set_created() -> None:
     there = [stored("kept", "mine"), stored("gone", "mine"), stored("theirs", "other"), stored("by-hand")]
     steps, _ = plan([document("kept", A)], there, "mine", prune=True)

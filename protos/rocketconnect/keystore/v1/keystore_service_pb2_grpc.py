@@ -98,6 +98,7 @@ class KeystoreServiceServicer:
     def MoveSecrets(self, request, context):
         """Puts references in the place of the secrets that a configuration has as values, and stores these, sealed. The same value of the
         same option gets the same reference. Without a keystore, and when nobody can tell which options are secrets, nothing is changed.
+        The configuration of a connector of RocketMQ Connect becomes that of ours before; one that can't stays as it is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

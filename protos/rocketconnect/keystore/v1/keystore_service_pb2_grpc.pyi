@@ -47,6 +47,7 @@ class KeystoreServiceStub:
     MoveSecrets: _grpc.UnaryUnaryMultiCallable[_keystore_service_pb2.MoveSecretsRequest, _keystore_service_pb2.MoveSecretsResponse]
     """Puts references in the place of the secrets that a configuration has as values, and stores these, sealed. The same value of the
     same option gets the same reference. Without a keystore, and when nobody can tell which options are secrets, nothing is changed.
+    The configuration of a connector of RocketMQ Connect becomes that of ours before; one that can't stays as it is.
     """
     ReadSealedSecret: _grpc.UnaryUnaryMultiCallable[_keystore_service_pb2.ReadSealedSecretRequest, _keystore_service_pb2.ReadSealedSecretResponse]
     """A secret as it is stored, for whoever has the key."""
@@ -70,6 +71,7 @@ class KeystoreServiceAsyncStub(KeystoreServiceStub):
     MoveSecrets: _aio.UnaryUnaryMultiCallable[_keystore_service_pb2.MoveSecretsRequest, _keystore_service_pb2.MoveSecretsResponse]  # type: ignore[assignment]
     """Puts references in the place of the secrets that a configuration has as values, and stores these, sealed. The same value of the
     same option gets the same reference. Without a keystore, and when nobody can tell which options are secrets, nothing is changed.
+    The configuration of a connector of RocketMQ Connect becomes that of ours before; one that can't stays as it is.
     """
     ReadSealedSecret: _aio.UnaryUnaryMultiCallable[_keystore_service_pb2.ReadSealedSecretRequest, _keystore_service_pb2.ReadSealedSecretResponse]  # type: ignore[assignment]
     """A secret as it is stored, for whoever has the key."""
@@ -114,6 +116,7 @@ class KeystoreServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_keystore_service_pb2.MoveSecretsResponse, _abc.Awaitable[_keystore_service_pb2.MoveSecretsResponse]]:
         """Puts references in the place of the secrets that a configuration has as values, and stores these, sealed. The same value of the
         same option gets the same reference. Without a keystore, and when nobody can tell which options are secrets, nothing is changed.
+        The configuration of a connector of RocketMQ Connect becomes that of ours before; one that can't stays as it is.
         """
 
     @_abc_1.abstractmethod

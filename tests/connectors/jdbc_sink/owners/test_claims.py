@@ -1,6 +1,7 @@
 """Who owns a task, whatever happens between the statements of those who claim it."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from threading import Thread
 from typing import Any
@@ -12,6 +13,7 @@ from connectors.jdbc_sink.store import Store
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from tests.connectors.jdbc_sink.conftest import QUEUE, Target
+from tests.processes import wait_until
 
 COMMIT = SinkCommit("test", 0, 1, {QUEUE: QueuePosition(0)}, {QUEUE: QueuePosition(1)}, 1, "token")
 _SLOW = [pytest.param(kind, marks=pytest.mark.slow) for kind in ("mariadb", "sqlite", "oceanbase")]
@@ -117,3 +119,16 @@ def test_the_claims_of_a_version_that_kept_no_plan_count(target: Target) -> None
     with pytest.raises(PermanentError, match="a newer owner"):
         claim(target, store_of(target, 1, (2, 9)))
     assert is_owner(target, newest)
+
+
+@pytest.mark.parametrize("target", ["postgres"], indirect=True)
+def test_who_makes_the_table_of_positions_second_at_the_same_moment_starts_all_the_same(target: Target) -> None:
+    columns = "connector text, place text, position text, generation bigint, epoch bigint, PRIMARY KEY (connector, place)"
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    with closing(target.connect()) as first, ThreadPoolExecutor(1) as pool:
+        first.execute(f"CREATE TABLE rocketconnect_positions ({columns})")
+        second = pool.submit(target.start)
+        wait_until(lambda: bool(target.run(waiting)) or second.done(), 60)
+        first.commit()
+        second.result()
+    assert target.run("SELECT count(*) FROM rocketconnect_positions") == [(2,)]

@@ -8,6 +8,7 @@ import grpc
 import pytest
 import sqlalchemy as sa
 from rocketconnect.config.v1 import config_service_pb2 as config_pb
+from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.keystore.v1 import keystore_service_pb2 as pb
 from rocketconnect.keystore.v1 import keystore_service_pb2_grpc as rpc
 
@@ -163,3 +164,22 @@ def test_a_secret_that_was_set_meanwhile_is_not_sealed_over(secrets: SecretStore
     secrets.delete("a")
     with pytest.raises(NotFound):
         secrets.get("a")
+
+
+async def test_a_literal_of_a_configuration_of_rocketmq_connect_is_moved_under_the_name_of_our_option(
+    stack: AsyncExitStack, secrets: SecretStore, store: ConfigStore, service: Running
+) -> None:
+    plugin = connector_pb2.Plugin(name="redis_replication_source", type=connector_pb2.PLUGIN_TYPE_SOURCE)
+    await service.report("worker-1", service.address, plugin)
+    stub = await keystore(stack, secrets, store)
+    theirs = {
+        "connector.class": "org.apache.rocketmq.connect.redis.connector.RedisSourceConnector",
+        "redisAddr": "cache",
+        "redisPassword": CANARY,
+    }
+    config = dict((await stub.MoveSecrets(pb.MoveSecretsRequest(connector="c", config=theirs))).config)
+    (stored,) = secrets.page("", 10)
+    assert (config["connector.class"], config["password"]) == ("redis_replication_source", f"${{keystore:{stored.name}}}")
+    assert OLD.open(stored.name, stored.sealed) == CANARY
+    refused = {**theirs, "offset": "12"}
+    assert dict((await stub.MoveSecrets(pb.MoveSecretsRequest(connector="c", config=refused))).config) == refused

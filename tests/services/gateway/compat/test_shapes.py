@@ -66,6 +66,12 @@ def test_plugins_are_listed_with_the_kinds_that_rocketmq_connect_has() -> None:
     assert [each["className"] for each in shapes.plugin_infos(plugins, connectors_only=True)] == ["p1", "a.P1", "p2", "a.P2"]
 
 
+def test_a_plugin_is_listed_by_the_classes_of_rocketmq_connect_that_it_stands_for() -> None:
+    plugin = c.Plugin(name="redis_replication_source", aliases=["own"], type=c.PLUGIN_TYPE_SOURCE, version="1")
+    listed = [each["className"] for each in shapes.plugin_infos([plugin], connectors_only=True)]
+    assert listed == ["redis_replication_source", "own", "org.apache.rocketmq.connect.redis.connector.RedisSourceConnector"]
+
+
 def test_tasks_are_listed_by_what_is_done_with_them() -> None:
     said = s.ConnectorState(
         connector="x",

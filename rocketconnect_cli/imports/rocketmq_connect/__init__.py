@@ -1,0 +1,1 @@
+"""`rocketconnect import rocketmq-connect`: connectors of RocketMQ Connect, from the files that its workers store."""
