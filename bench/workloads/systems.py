@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from bench.systems import http, kafka, mqtt, rabbitmq, redis
+from bench.systems import elasticsearch, http, kafka, mqtt, rabbitmq, redis
 from bench.systems.moved import ours_above
 from bench.systems.system import Compared, took
 from bench.workload import Options, Sample, Workload
@@ -12,7 +12,14 @@ from rocketconnect_kit.java.errors import JarsUnavailable, JavaMissing
 from tests.server_process import ServerFailed
 
 RECORDS = 100_000
-_SYSTEMS = {"redis": redis, "kafka": kafka, "rabbitmq": rabbitmq, "mqtt": mqtt, "http": http}
+_SYSTEMS = {
+    "redis": redis,
+    "kafka": kafka,
+    "elasticsearch": elasticsearch,
+    "rabbitmq": rabbitmq,
+    "mqtt": mqtt,
+    "http": http,
+}
 
 
 def run(options: Options) -> Iterator[Sample]:
