@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from bench.systems import elasticsearch, http, kafka, mqtt, rabbitmq, redis
+from bench.systems import elasticsearch, files, http, kafka, mqtt, rabbitmq, redis
 from bench.systems.moved import ours_above
 from bench.systems.system import Compared, took
 from bench.workload import Options, Sample, Workload
@@ -19,6 +19,7 @@ _SYSTEMS = {
     "rabbitmq": rabbitmq,
     "mqtt": mqtt,
     "http": http,
+    "files": files,
 }
 
 
