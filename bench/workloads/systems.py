@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from bench.systems import elasticsearch, files, http, kafka, mqtt, rabbitmq, redis
+from bench.systems import amqp, elasticsearch, files, http, kafka, mqtt, rabbitmq, redis
 from bench.systems.moved import ours_above
 from bench.systems.system import Compared, took
 from bench.workload import Options, Sample, Workload
@@ -18,6 +18,7 @@ _SYSTEMS = {
     "elasticsearch": elasticsearch,
     "rabbitmq": rabbitmq,
     "mqtt": mqtt,
+    "amqp": amqp,
     "http": http,
     "files": files,
 }
