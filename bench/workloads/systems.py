@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 
-from bench.systems import amqp, elasticsearch, files, http, kafka, mqtt, rabbitmq, redis, sftp
+from bench.systems import amqp, elasticsearch, files, http, kafka, mqtt, rabbitmq, redis, sftp, solr
 from bench.systems.moved import ours_above
 from bench.systems.system import Compared, took
 from bench.workload import Options, Sample, Workload
@@ -21,6 +21,7 @@ _SYSTEMS = {
     "amqp": amqp,
     "http": http,
     "sftp": sftp,
+    "solr": solr,
     "files": files,
 }
 
