@@ -93,7 +93,7 @@ def _send(client: paho.Client, topic: str, texts: Sequence[str]) -> None:
 def _receive(server: Mosquitto, records: int) -> Iterator[Move]:
     """In the thread that has asked for it, as ours does it, and with the acknowledgements that paho makes by itself."""
     client, found = paho.Client(CallbackAPIVersion.VERSION2, _ALONE, protocol=paho.MQTTv5), list[bytes]()
-    client.on_message = lambda _, __, message: found.append(message.payload)
+    client.on_message = lambda _, __, message: found.append(bytes(message.payload))
     client.connect("localhost", server.port, **_kept())
 
     def move() -> list[bytes]:
@@ -107,7 +107,7 @@ def _receive(server: Mosquitto, records: int) -> Iterator[Move]:
 
 def _kept() -> dict[str, Any]:
     """With these a client goes on with its session, which stays behind it."""
-    properties = Properties(PacketTypes.CONNECT)
+    properties: Any = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
     properties.SessionExpiryInterval = 0xFFFFFFFF
     return {"clean_start": False, "properties": properties}
 
