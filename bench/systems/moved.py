@@ -1,6 +1,7 @@
 """What was moved to or from a system, what that took, and what ours took above the client alone. Pure."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -66,6 +67,11 @@ def key(number: int) -> str:
 def text(number: int) -> str:
     """The value of a record: JSON of about 100 bytes, as a client would be given it."""
     return f'{{"id":{number},"note":"{_PAD}"}}'
+
+
+def written(value: object) -> str | bytes:
+    """The value of a record as `text` has it, of a client or a connector that gives it as an object."""
+    return value if isinstance(value, str | bytes) else json.dumps(value, separators=(",", ":"))
 
 
 def wanted(records: int) -> Content:

@@ -1,5 +1,6 @@
 """What is measured of connectors beside the clients of their systems."""
 
+import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -16,6 +17,11 @@ def test_content_is_the_same_in_any_order_and_another_one_for_each_value_that_is
     texts = [moved.text(number) for number in range(100)]
     assert whole == Content.of(reversed(texts)) == Content.of(text.encode() for text in texts)
     assert whole not in (Content.of(texts[1:]), Content.of([*texts[1:], texts[1]]), Content.of([*texts[1:], texts[0] + " "]))
+
+
+def test_a_value_that_comes_as_an_object_is_compared_as_the_text_that_was_moved() -> None:
+    text = moved.text(7)
+    assert [moved.written(value) for value in (text, text.encode(), json.loads(text))] == [text, text.encode(), text]
 
 
 def test_what_ours_takes_above_the_client_is_said_of_each_record() -> None:

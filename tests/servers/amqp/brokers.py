@@ -22,7 +22,7 @@ READER = "reader"
 _PASSWORD = "secret"
 
 
-class _Of(LinkOption):  # type: ignore[misc]  # it may not be there when types are looked at
+class OfKind(LinkOption):  # type: ignore[misc]  # it may not be there when types are looked at
     """Says what an address is."""
 
     def __init__(self, kind: str) -> None:
@@ -95,7 +95,7 @@ class Broker(JavaServer):
         """Returns when the broker has accepted all."""
         connection = BlockingConnection(self.url, timeout=60, allowed_mechs="ANONYMOUS")
         try:
-            sender = connection.create_sender(self.place(address, kind), options=_Of(kind))
+            sender = connection.create_sender(self.place(address, kind), options=OfKind(kind))
             for body in bodies:
                 message = Message(body, durable=True, **of)
                 message.inferred = isinstance(body, bytes)
