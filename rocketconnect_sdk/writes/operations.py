@@ -142,7 +142,9 @@ def _for_all(batch: SinkBatch, addressing: Addressing) -> Addressing:
     told = Told(batch.topic, batch.queue, 0, None, None, NO_HEADERS)
 
     def filled(template: Template) -> Template:
-        return replace(template, parts=(template.text(told),)) if template.is_shared else template
+        # Other classes than this one make texts of more than their parts.
+        is_shared = type(template) is Template and template.is_shared
+        return replace(template, parts=(template.text(told),)) if is_shared else template
 
     target = addressing.target and filled(addressing.target)
     return replace(addressing, target=target, more={name: filled(template) for name, template in addressing.more.items()})
