@@ -15,6 +15,8 @@ from rocketconnect_sdk.writes import Op, Operation
 
 METHODS = ("index", "create", "upsert")
 _LONGEST_ID = 512
+_SHORT_ID = _LONGEST_ID // 4
+"""No character has more than four bytes."""
 _LONGEST_NAME = 255
 _NEVER = ' "*\\<|,>/?#:'
 _CONFLICTS = 3
@@ -60,24 +62,30 @@ def lines_of(operation: Operation, method: str, *, may_hide: bool) -> bytes:
     Raises:
         RecordError: it can't be sent so.
     """
-    name = index_of(operation)
+    index, key = _index(operation.target, may_hide), operation.key
+    if len(key) > _SHORT_ID and len(key.encode()) > _LONGEST_ID:
+        msg = f"its id has {len(key.encode())} bytes, and at most {_LONGEST_ID} are allowed: {key[:40]}..."
+        raise RecordError(msg)
+    where = b'{"_index":%b,"_id":%b}' % (index, to_json(key)) if key else b'{"_index":%b}' % index
+    if operation.op is Op.DELETE:
+        return b'{"delete":%b}\n' % where
+    document = to_json(operation.value)
+    if method == "upsert":
+        return b'{"update":%b,"retry_on_conflict":%d}}\n{"doc":%b,"doc_as_upsert":true}\n' % (where[:-1], _CONFLICTS, document)
+    return b'{"%b":%b}\n%b\n' % (method.encode(), where, document)
+
+
+@lru_cache(maxsize=1_000)
+def _index(target: str, may_hide: bool) -> bytes:
+    """The index that a target means, as JSON. Raises RecordError: it is none."""
+    name = target.lower()
     if (problem := index_problem(name)) is not None:
         msg = f"the index {name[:_LONGEST_NAME]!r} {problem}"
         raise RecordError(msg)
     if name.startswith(".") and not may_hide:
         msg = f"the index {name!r} begins with a point, as those of the system do, and that comes from the record"
         raise RecordError(msg)
-    if len(operation.key.encode()) > _LONGEST_ID:
-        msg = f"its id has {len(operation.key.encode())} bytes, and at most {_LONGEST_ID} are allowed: {operation.key[:40]}..."
-        raise RecordError(msg)
-    where = {"_index": name, "_id": operation.key} if operation.key else {"_index": name}
-    if operation.op is Op.DELETE:
-        return to_json({"delete": where}) + b"\n"
-    document = to_json(operation.value)
-    if method == "upsert":
-        action = to_json({"update": {**where, "retry_on_conflict": _CONFLICTS}})
-        return b'%b\n{"doc":%b,"doc_as_upsert":true}\n' % (action, document)
-    return b"%b\n%b\n" % (to_json({method: where}), document)
+    return to_json(name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,10 +136,10 @@ class HttpConnection(Connection):
             return 1
         size, number = 0, 0
         try:
-            address = self._shape.address(first)
+            place = self._shape.place(first)
             for operation in operations[: self._shape.records]:
                 size += len(self._shape.part(operation))
-                if number and (size > self._bytes or operation.op is Op.DELETE or self._shape.address(operation) != address):
+                if number and (size > self._bytes or operation.op is Op.DELETE or self._shape.place(operation) != place):
                     break
                 number += 1
         except RecordError:

@@ -65,6 +65,12 @@ class Shape:
                 raise RecordError(msg)
         return Address("DELETE" if operation.op is Op.DELETE else self.method, path, parameters, headers)
 
+    def place(self, operation: Operation) -> tuple[str, ...]:
+        """What `address` makes an address of: what is written and has the same one goes to the same address."""
+        if not operation.more:
+            return (operation.target,)
+        return operation.target, *(text for name, text in operation.more.items() if name.startswith(HEADER))
+
     def part(self, operation: Operation) -> bytes:
         """What of a body an operation is. Raises RecordError: it can't be a part."""
         if operation.op is Op.DELETE:

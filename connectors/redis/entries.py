@@ -87,13 +87,24 @@ class EntryForm:
                 made.values.append(_last(self._value, names, values))
             else:
                 made.values.append(self._fields(names, values))
-                made.size += sum(map(len, fields))
+                made.size += self.size(made.values[-1], fields)
             ms, number = parts(entry_id)
             made.offsets.append((ms, number + 1))
             made.keys.append(_last(self._key, names, values) if self._key else title)
             made.timestamps_ms.append(ms if ms <= _LAST_MS else None)
             made.headers.append((("redis.stream", title), ("redis.id", entry_id)))
         return made
+
+    def size(self, value: object, fields: Sequence[bytes]) -> int:
+        """The size of a value in bytes.
+
+        Args:
+            value: That `entries` has made.
+            fields: Of the entry that it was made of.
+        """
+        if self._value:
+            return len(value) if isinstance(value, bytes) else 0
+        return sum(map(len, fields))
 
 
 def parts(entry_id: bytes) -> Offset:

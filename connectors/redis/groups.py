@@ -182,19 +182,21 @@ class GroupSubscription(Subscription):
         msg = "%s: %d entries that the group %s had given were removed (XTRIM, MAXLEN, XDEL) before they were read"
         self._context.log.warning(msg, name_of(key), count, self._group)
 
-    def _received(self, key: bytes, entries: Sequence[Any], *, again: bool) -> Iterator[Received]:
-        for each in entries:
-            made = self._form.entries(name_of(key), "", [each])
-            (value,), (own,), (time_ms,), (headers,) = made.values, made.keys, made.timestamps_ms, made.headers
-            yield Received(
-                tag=(key, each[0]),
+    def _received(self, key: bytes, entries: Sequence[Any], *, again: bool) -> list[Received]:
+        made = self._form.entries(name_of(key), "", entries)
+        columns = zip(entries, made.values, made.keys, made.timestamps_ms, made.headers, strict=True)
+        return [
+            Received(
+                tag=(key, entry_id),
                 value=value,
                 key=own,
                 timestamp_ms=time_ms,
                 headers={name: (text or b"").decode() for name, text in headers},
                 redelivered=again,
-                size=made.size or (len(value) if isinstance(value, bytes) else 0),
+                size=self._form.size(value, fields),
             )
+            for (entry_id, fields), value, own, time_ms, headers in columns
+        ]
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

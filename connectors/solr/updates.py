@@ -6,6 +6,7 @@ https://solr.apache.org/guide/8_11/uploading-data-with-index-handlers.html#json-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from typing import Any
 
 from rocketconnect_sdk.errors import RecordError
@@ -47,6 +48,7 @@ class SinkSettings:
         return self.method == UPDATE and any(each in _ONCE for each in self.modifiers.values())
 
 
+@lru_cache(maxsize=1_000)
 def collection_problem(name: str) -> str | None:
     """What is wrong with the name of a collection; None: nothing."""
     if not name or len(name) > _LONGEST_NAME:

@@ -22,11 +22,11 @@ class Outcome(Enum):
 
 
 class Delivery:
-    """What a client has sent at once. Made by Inbox."""
+    """What a client has sent at once: records without tags. Made by Inbox."""
 
     def __init__(self, records: Sequence[Received]) -> None:
         # The last of them is what the answer waits for.
-        self.left = deque([replace(each, tag=None) for each in records[:-1]] + [replace(records[-1], tag=self)])
+        self.left = deque([*records[:-1], replace(records[-1], tag=self)])
         self.is_begun = False
         self._loop = asyncio.get_running_loop()
         self.outcome: asyncio.Future[Outcome] = self._loop.create_future()

@@ -169,9 +169,9 @@ class Reader:
     def _batch(self, found: Sequence[Received]) -> SourceBatch:
         offsets: list[Offset] = [(*self._rank, self._given + number) for number in range(1, len(found) + 1)]
         self._given += len(found)
-        for offset, each in zip(offsets, found, strict=True):
-            self._unacknowledged.append((offset, each.tag, each.size))
-            self.held_bytes += each.size
+        size = sum([each.size for each in found])
+        self._unacknowledged.extend([(offset, each.tag, each.size) for offset, each in zip(offsets, found, strict=True)])
+        self.held_bytes += size
         headers = [_headers_of(each) for each in found]
         return SourceBatch(
             self.partition,
@@ -182,7 +182,7 @@ class Reader:
             headers=headers if any(headers) else None,
             topics=[each.topic for each in found] if found[0].topic else None,
             schema=found[0].schema,
-            size=sum(each.size for each in found),
+            size=size,
         )
 
 

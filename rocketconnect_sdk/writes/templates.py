@@ -15,6 +15,7 @@ _PLACE = re.compile(r"\$\{([^}]*)\}")
 _WITHIN = ("key", "value", "header")
 _ALONE = ("topic", "key", "value", "queue", "offset")
 _SHARED = (("topic",), ("queue",))
+_KEY = ("key",)
 _TIME = "time:"
 _OF_TIME = re.compile(r"(?:[^%]|%[YmdHMjGV])+")
 """Years, months, days, hours and minutes, days of the year, weeks: what splits a target."""
@@ -103,11 +104,10 @@ class Template:
         Raises:
             RecordError: see text.
         """
-        match self.parts:
-            case [tuple() as path]:
-                return _found(path, told)
-            case _:
-                return self.text(told)
+        parts = self.parts
+        if len(parts) == 1 and not isinstance(only := parts[0], str):
+            return told.key if only == _KEY and isinstance(told.key, str) else _found(only, told)
+        return self.text(told)
 
 
 def template_problem(source: str) -> str | None:
@@ -181,7 +181,7 @@ def _found(path: tuple[str, ...], told: Told) -> Any:
     found: Any = told.key if path[0] == "key" else named(told.value) if len(path) > 1 else told.value
     if found is None:
         raise RecordError(_lacks(path, f"has no {path[0]}"))
-    if path == ("key",) and isinstance(found, Mapping) and len(found) == 1:
+    if path == _KEY and isinstance(found, Mapping) and len(found) == 1:
         # The key of a table with one column is the value of that.
         (found,) = found.values()
     for name in path[1:]:

@@ -4,6 +4,7 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -72,6 +73,8 @@ class Records:
         self._settings = settings
         self._server = settings.server or connector
         self._topics = Topics()
+        # Most records have it, and it takes longer to make than all else of one.
+        self._of_texts = self._envelope(_JSON, _JSON)
 
     def named(self, name: Name) -> Named:
         """A collection and its topic."""
@@ -89,7 +92,8 @@ class Records:
             yield self._batch(partition, list(group))
 
     def _batch(self, partition: str, records: Sequence[_Record]) -> SourceBatch:
-        topics = {record.name: self._topics.checked(self.named(record.name)) for record in records}
+        names = dict.fromkeys(record.name for record in records)
+        topics = {name: self._topics.checked(self.named(name)) for name in names}
         headers = None if self._settings.form.envelope else [_HEADERS[record.event.op] for record in records if record.event.op]
         return SourceBatch(
             partition,
@@ -109,7 +113,7 @@ class Records:
         if event.op is None or event.name is None or not self._settings.chosen.takes(event.name):
             return
         key_schema, key = keyed(event.identity)
-        key_schema = struct([("_id", key_schema)], name=f"{self._server}.Key")
+        key_schema = _key(key_schema, self._server)
         schema, value = self._value(event)
         yield _Record(event.offset, value, {"_id": key}, schema, key_schema, event, event.name)
         if event.op is Operation.DELETE and self._settings.form.envelope and self._settings.form.tombstones:
@@ -134,6 +138,9 @@ class Records:
     def _schema(self, before: Schema, after: Schema) -> Schema:
         if not self._settings.form.envelope:
             return after
+        return self._of_texts if before is _JSON and after is _JSON else self._envelope(before, after)
+
+    def _envelope(self, before: Schema, after: Schema) -> Schema:
         fields = [("before", before), ("after", after), ("updateDescription", _DESCRIPTION), ("source", _SOURCE)]
         more = [("op", STRING), ("ts_ms", _INT), ("transaction", _TRANSACTION)]
         return struct([*fields, *more], name=f"{self._server}.Envelope")
@@ -180,6 +187,11 @@ class Records:
 
     def _text(self, value: object) -> str:
         return relaxed(value) if self._settings.document == RELAXED else extended(value)
+
+
+@lru_cache(maxsize=100)
+def _key(of_id: Schema, server: str) -> Schema:
+    return struct([("_id", of_id)], name=f"{server}.Key")
 
 
 _HEADERS = {operation: {"op": operation.value} for operation in Operation}

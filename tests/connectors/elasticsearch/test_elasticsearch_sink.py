@@ -92,6 +92,13 @@ def test_create_keeps_what_is_there_and_upsert_keeps_its_other_fields(standin: S
     assert standin.documents("rows") == {}
 
 
+def test_an_id_of_few_characters_is_measured_in_bytes(standin: StandIn) -> None:
+    whole, long = "\U0001f600" * 128, "\U0001f600" * 129
+    refused = Run(standin.url).write([{"n": 1}, {"n": 2}], [whole, long])
+    assert refused == {1: f"its id has 516 bytes, and at most 512 are allowed: {long[:40]}..."}
+    assert standin.documents("orders") == {whole: {"n": 1}}
+
+
 def test_without_ids_documents_are_appended(standin: StandIn) -> None:
     assert Run(standin.url, id="").write([{"n": 1}, {"n": 1}]) == {}
     assert len(standin.documents("orders")) == 2

@@ -111,6 +111,15 @@ def test_several_records_are_one_request_as_far_as_they_go_together(receiver: Re
     assert [each.body for each in receiver.seen[-2:]] == [b"a", b"d\r\n--\ne\nf"]
 
 
+def test_records_with_other_headers_or_at_another_url_are_no_part_of_a_request(receiver: Receiver) -> None:
+    options = {"headers": "X-Kind=${value.kind}", "request_format": "array", "request_records": "9"}
+    with running(f"{receiver.url}/${{key}}", **options) as run:
+        values = [{"kind": kind, "n": n} for n, kind in enumerate("aabbb")]
+        assert run.write(values, ["x", "x", "x", "x", "y"]) == {}
+    seen = [(each.path, each.headers["x-kind"], [row["n"] for row in each.json]) for each in receiver.seen]
+    assert seen == [("/x", "a", [0, 1]), ("/x", "b", [2, 3]), ("/y", "b", [4])]
+
+
 def test_deletions_are_requests_of_their_own(receiver: Receiver) -> None:
     with running(f"{receiver.url}/rows/${{key}}", method="PUT", delete_enabled="true", request_format="array") as run:
         key = '{"id":7}'

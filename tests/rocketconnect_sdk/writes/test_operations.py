@@ -13,6 +13,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, Unit
 from rocketconnect_sdk.writes import Addressing, Form, Op, Operation, Template, template_option
 from rocketconnect_sdk.writes.operations import read_operations, schemas_of
+from rocketconnect_sdk.writes.templates import Told
 
 BY_KEY = Addressing(target=Template.of("${topic}"), key=Template.of("${key}"), form=Form.OBJECT, deletes=True, partial=True)
 BY_VALUE = Addressing(key=Template.of("${value.id}"), deletes=True)
@@ -150,6 +151,20 @@ def test_messages_are_appended_as_they_are_with_headers_and_time() -> None:
     assert [(each.headers, each.time_ms) for each in operations] == [({"h": "x"}, 7), ({}, None), ({}, 9), ({}, 0)]
     assert {(each.op, each.place, each.more["queue"]) for each in operations} == {(Op.APPEND, ("t", ""), "t/b/0")}
     assert "has no value" in read_operations(batch, Addressing(target=Template.of("${value}"), messages=True))[1][1]
+
+
+class Twice(Template):
+    """A text that no part tells of, and that a record without a key does not have."""
+
+    __slots__ = ()
+
+    def text(self, told: Told) -> str:
+        return Template.of("${key} ${key}").text(told)
+
+
+def test_a_template_with_a_text_of_its_own_is_asked_for_that_of_each_record() -> None:
+    made = of([{}, {}], Addressing(key=Template.of("${key}"), more={"title": Twice("", ())}), ["a", "b"])
+    assert [each.more for each in made] == [{"title": "a a"}, {"title": "b b"}]
 
 
 def test_an_option_that_is_a_template_refuses_with_the_configuration_what_stands_for_nothing() -> None:
