@@ -2,7 +2,7 @@
 
 import re
 from datetime import UTC, datetime
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from rocketconnect_sdk.configuration.option_texts import items
 from rocketconnect_sdk.translations.draft import Draft
@@ -30,9 +30,16 @@ def _connection(draft: Draft) -> None:
     """The URL without its parameters, which have options here, or mean nothing."""
     url = draft.peek(_URL)
     parts = urlsplit(url.removeprefix("jdbc:"))
-    if not url or (not parts.query and (parts.path.strip("/") or parts.scheme == "sqlite")):
+    login, at, host = parts.netloc.rpartition("@")
+    if not url or (not parts.query and not at and (parts.path.strip("/") or parts.scheme == "sqlite")):
         return
     draft.take(_URL)
+    if parts.fragment:
+        # It would cut a password in two.
+        draft.refuse(_URL, "has a # in it", "Give the user and the password as options of their own.")
+        return
+    for key, text in zip(("user", "password"), login.split(":", 1) if at else (), strict=False):
+        draft.set(key, unquote(text), _URL)
     database = parts.path.strip("/") or _database(draft)
     given = {key.lower(): text for key, text in parse_qsl(parts.query, keep_blank_values=True)}
     for key in ("user", "password"):
@@ -53,7 +60,7 @@ def _connection(draft: Draft) -> None:
         draft.refuse(_URL, f"has currentSchema={schema}, and connections here have the schema that the server gives them", fix)
     if given:
         draft.warn(_URL, f"has parameters that mean nothing here: {', '.join(sorted(given))}", "Nothing is to be done.")
-    draft.set(_URL, urlunsplit((parts.scheme, parts.netloc, f"/{database}" if database else "", "", "")), _URL)
+    draft.set(_URL, urlunsplit((parts.scheme, host, f"/{database}" if database else "", "", "")), _URL)
 
 
 def _database(draft: Draft) -> str:

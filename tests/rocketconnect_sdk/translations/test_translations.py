@@ -9,6 +9,8 @@ from rocketconnect_sdk.translations.tables import Table, Translated
 JDBC_SOURCE = "org.apache.rocketmq.connect.jdbc.source.JdbcSourceConnector"
 JDBC_SINK = "org.apache.rocketmq.connect.jdbc.sink.JdbcSinkConnector"
 POSTGRES = "org.apache.rocketmq.connect.debezium.postgres.DebeziumPostgresConnector"
+ELASTICSEARCH = "org.apache.rocketmq.connect.elasticsearch.connector.ElasticsearchSourceConnector"
+MONGO = "org.apache.connect.mongo.connector.MongoSourceConnector"
 REDIS = "org.apache.rocketmq.connect.redis.connector.RedisSourceConnector"
 
 
@@ -109,6 +111,49 @@ def test_no_secret_is_shown() -> None:
     found = translated({"connector.class": REDIS, "redisAddr": "::1", "redisPort": "6379", "redisPassword": "hunter2"})
     assert (found.config["password"], found.config["url"]) == ("hunter2", "redis://[::1]:6379")
     assert "hunter2" not in repr(found.warnings)
+
+
+_ADAPTER = "org.apache.rocketmq.connect.kafka.connector.KafkaRocketmqSinkConnector"
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("org.apache.rocketmq.connect.http.HttpSinkConnector", {"url": "h", "headerParameters": '{"X-Id": "hunter2"}'}),
+        ("org.apache.rocketmq.connect.http.HttpSinkConnector", {"url": "h", "fixedQueryParameters": '{"sig": "hunter2"}'}),
+        ("org.apache.rocketmq.connect.mqtt.connector.MqttSinkConnector", {"mqttBrokerUrl": "tcp://u:hunter2@h:1883"}),
+        (_ADAPTER, {"kafka.connector.configs": '{"connector.class": "x.Y", "sasl.jaas.config": "hunter2"}'}),
+        (_ADAPTER, {"kafka.connector.configs": '{"connector.class": "x.Y", "url": "jdbc:x://h/d?password=hunter2"}'}),
+        (JDBC_SINK, {"connection.url": "jdbc:mysql://u:hunter2@db/shop?a=1"}),
+        (JDBC_SINK, {"connection.url": "jdbc:mysql://u:hunter2#x@db/shop?a=1"}),
+        (JDBC_SINK, {"connection.url": "jdbc:mysql://u:hunter2[x@db/shop?a=1"}),
+        ("DebeziumMongoDBConnector", {"mongodb.connection.string": "mongodb://u:hunter2@h/"}),
+        ("DebeziumMongoDBConnector", {"mongodb.connection.string": "mongodb://u:hunter2\u2100@h/"}),
+    ],
+)
+def test_no_part_of_a_secret_is_shown_wherever_it_stands(name: str, options: dict[str, str]) -> None:
+    found = translated({"connector.class": name, **options})
+    assert "hunter2" not in repr((found.warnings, found.problems))
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "url", "expected"),
+    [
+        (JDBC_SINK, "connection.url", "jdbc:mysql://u:a%40b@db/shop", {"connection.url": "mysql://db/shop"}),
+        ("DebeziumMongoDBConnector", "mongodb.connection.string", "mongodb://u:a%40b@h/", {"url": "mongodb://h/"}),
+    ],
+)
+def test_a_user_and_a_password_in_a_url_become_options(name: str, key: str, url: str, expected: dict[str, str]) -> None:
+    found = translated({"connector.class": name, key: url})
+    expected = {**expected, "user": "u", "password": "a@b"}
+    assert ({each: found.config.get(each) for each in expected}, found.problems) == (expected, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [(_ADAPTER, "kafka.connector.configs"), (ELASTICSEARCH, "index"), (MONGO, "interestDbAndCollection")]
+)
+def test_json_that_is_too_deep_is_a_problem(name: str, key: str) -> None:
+    assert translated({"connector.class": name, key: '{"a":' * 100_000}).problems
 
 
 @pytest.mark.parametrize(
