@@ -91,6 +91,26 @@ def test_what_would_change_what_is_written_is_a_problem_and_the_rest_is_told() -
     assert all(problem.is_warning for problem in found.warnings)
 
 
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        ({"table.name.format": "${topic}", "connect.topicnames": "a,b", "tables.whitelist": "shop.a"}, ["tables.whitelist"]),
+        ({"table.name.format": "${topic}", "connect.topicnames": "a,b", "tables.whitelist": "shop.a,b"}, []),
+        ({"columns": "id:int64", "connect.topicnames": "a", "table.whitelist": "b"}, ["tables.whitelist"]),
+        ({"table.name.format": "a", "tables.whitelist": "b"}, ["tables.whitelist"]),
+        ({"table.name.format": "a", "tables.whitelist": "a"}, []),
+    ],
+)
+def test_topics_of_tables_that_are_left_out_there_are_not_written_here(options: dict[str, str], keys: list[str]) -> None:
+    assert [problem.key for problem in sink(**options).problems] == keys
+
+
+@pytest.mark.parametrize("text", ["2026-01-31T00:00:00Z", "2026-01-31"])
+def test_our_own_options_are_taken_where_a_problem_names_them(text: str) -> None:
+    found = source(mode="timestamp", timestamp_initial=text, poll_interval="3s")
+    assert (found.config["timestamp.initial"], found.config["poll.interval"], found.problems) == (text, "3s", ())
+
+
 def test_two_options_that_say_the_same_thing_otherwise_are_a_problem() -> None:
     both = {"connector.class": POSTGRES, "connect.topicname": "t", "table.whitelist": "a.b"}
     assert not translated({**both, "table.include.list": "a.b"}).problems
