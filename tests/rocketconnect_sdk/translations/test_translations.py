@@ -111,6 +111,27 @@ def test_our_own_options_are_taken_where_a_problem_names_them(text: str) -> None
     assert (found.config["timestamp.initial"], found.config["poll.interval"], found.problems) == (text, "3s", ())
 
 
+@pytest.mark.parametrize(
+    ("url", "expected", "told"),
+    [
+        ("tcp://a:61616", "amqp://a:5672", False),
+        ("failover:tcp://a:61616", "amqp://a:5672", False),
+        ("failover:(ssl://a:61617,ssl://b:61617)?randomize=false", "amqps://a:5671", True),
+        ("tcp://[::1]:61616", "amqp://[::1]:5672", False),
+    ],
+)
+def test_of_several_brokers_the_one_that_is_read_is_told(url: str, expected: str, told: bool) -> None:
+    name = "org.apache.rocketmq.connect.activemq.connector.ActivemqSourceConnector"
+    found = translated({"connector.class": name, "activemqUrl": url})
+    assert (found.config["url"], "names several brokers" in repr(found.warnings)) == (expected, told)
+
+
+@pytest.mark.parametrize("url", ["ws://h:8083", "wss://h:8084/mqtt"])
+def test_mqtt_through_web_sockets_is_a_problem(url: str) -> None:
+    found = translated({"connector.class": "org.apache.rocketmq.connect.mqtt.connector.MqttSinkConnector", "mqttBrokerUrl": url})
+    assert [problem.key for problem in found.problems] == ["mqttBrokerUrl"]
+
+
 def test_two_options_that_say_the_same_thing_otherwise_are_a_problem() -> None:
     both = {"connector.class": POSTGRES, "connect.topicname": "t", "table.whitelist": "a.b"}
     assert not translated({**both, "table.include.list": "a.b"}).problems
