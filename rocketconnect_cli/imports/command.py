@@ -10,6 +10,7 @@ from rocketconnect_cli.api import ApiError, Exit, connector_path
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.imports.carrying import carry_out, checked, store_secrets
 from rocketconnect_cli.imports.plan import Step, Wish, plan
+from rocketconnect_cli.imports.secrets import clashes
 from rocketconnect_cli.imports.worker import Worker
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, out, show_warnings, with_api
@@ -78,7 +79,7 @@ def kafka_connect(
         steps, problems = plan(theirs, wish, place, version, plugins, ours, positions)
         offered = {each["name"] for each in plugins}
         new = [step for step in steps if step.there.class_name in offered and not step.exists]
-        problems += checked(client, new, told, stored=False)
+        problems += [*clashes([step for step in steps if not step.exists], ours), *checked(client, new, told, stored=False)]
         if output is not Output.JSON:
             _show(steps, version, place)
         show_warnings({"warnings": told})

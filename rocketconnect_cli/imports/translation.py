@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from rocketconnect_cli.imports.secrets import secret_name
 from rocketconnect_sdk.options import names_secret
 from rocketconnect_sdk.plugins.kafka_names import topic_name
 
@@ -20,11 +21,15 @@ _CONVERTERS = ("key.converter", "value.converter", "header.converter")
 _TOPIC_OF_SOURCE = ("topic", "kafka.topic", "topic.name", "topic.prefix")
 """Where sources of Kafka say where their records go."""
 _MORE_SECRETS = re.compile(r"jaas|user\.info", re.IGNORECASE)
-_LOGIN = re.compile(r"://[^/\s:@]*:[^/\s@]+@")
-_OTHER = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
+_LOGIN = re.compile(
+    r"://[^/\s:@]*:[^/\s@]+@"
+    r"|[?&;][\w.-]*(?:passw(?:or)?d|pwd|passphrase|secret|token|credential|(?:api|access|private)[._-]?key)\w*=[^&;\s]"
+    r"|jdbc:oracle:\w+:[^/@\s]+/[^@\s]+@",
+    re.IGNORECASE,
+)
+"""A URL with a password, in each of the places where drivers want it."""
 _REFERENCE = re.compile(r"\$\{(\w+):")
 _OURS = ("env", "file", "vault", "keystore")
-_LONGEST_KEY = 100
 
 
 @dataclass(slots=True)
@@ -158,8 +163,8 @@ def _move_secrets(made: Translated, name: str, passwords: Collection[str]) -> No
                 made.problems.append(_problem(name, key, f"names a provider of Kafka Connect, {kinds[0]}, which is not here", fix))
             else:
                 made.changes.append(f"{key} holds ${{{kinds[0]}:...}}: a provider of Kafka Connect of that name is not here")
-        elif text and "${" not in text and (is_secret or _LOGIN.search(text)):
-            secret = f"{name}.{_OTHER.sub('_', key)[:_LONGEST_KEY]}"
+        elif text and not _REFERENCE.search(text) and (is_secret or _LOGIN.search(text)):
+            secret = secret_name(name, key, made.secrets)
             made.secrets[secret] = text
             made.secret_keys.add(key)
             made.config[key] = f"${{keystore:{secret}}}"

@@ -1,5 +1,6 @@
 """A worker of Kafka Connect, as its REST API tells of it. It is only read."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,25 +83,30 @@ class Worker:
         Raises:
             ApiError: it does not answer, or as nobody expects.
         """
-        plugins = {str(each.get("class", "")): str(each.get("version") or "") for each in self._list("/connector-plugins")}
+        listed = map(_map, self._list("/connector-plugins"))
+        plugins = {str(each.get("class", "")): str(each.get("version") or "") for each in listed}
         found = self._object("/connectors?expand=info&expand=status")
         for name, each in sorted(found.items()):
-            info, status = each.get("info") or {}, each.get("status") or {}
-            config = {str(key): str(text) for key, text in (info.get("config") or {}).items() if text is not None}
+            info, status = _map(_map(each).get("info")), _map(_map(each).get("status"))
+            config = {key: _text(value) for key, value in _map(info.get("config")).items() if value is not None}
             class_name = whole_name(config.get("connector.class", ""), plugins)
             yield There(
                 name,
                 str(info.get("type") or status.get("type") or "unknown").lower(),
                 config,
-                str((status.get("connector") or {}).get("state") or "UNKNOWN"),
+                str(_map(status.get("connector")).get("state") or "UNKNOWN"),
                 class_name,
                 plugins.get(class_name, ""),
                 self._offsets(name) if tells_offsets(version) else None,
             )
 
     def _offsets(self, name: str) -> list[Mapping[str, Any]]:
-        found = self._object(f"/connectors/{quote(name, safe='')}/offsets", "offsets")["offsets"]
-        return [each for each in found if isinstance(each, dict)]
+        path = f"/connectors/{quote(name, safe='')}/offsets"
+        found = self._object(path, "offsets")["offsets"]
+        # One that can't be understood would be left out in silence.
+        if not isinstance(found, list) or not all(map(_is_offset, found)):
+            raise self._stranger(path)
+        return found
 
     def _object(self, path: str, *keys: str) -> dict[str, Any]:
         found = self._asked(path)
@@ -133,6 +139,21 @@ class Worker:
     def _stranger(self, path: str) -> ApiError:
         detail = f"{self.url}{path} does not answer as Kafka Connect does. Give the URL of a worker's REST API."
         return ApiError(Exit.UNAVAILABLE, {"detail": detail})
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _is_offset(value: Any) -> bool:
+    maps = (
+        (value.get("partition") or {}, value.get("offset") or {}) if isinstance(value, dict) and "partition" in value else (None,)
+    )
+    return all(isinstance(each, dict) for each in maps)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def tells_offsets(version: str) -> bool:

@@ -1,5 +1,6 @@
 """What the connectors of another system are here: tables, and how they are read."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from rocketconnect_sdk.options import names_secret
 from rocketconnect_sdk.translations.draft import Draft
 
 _SHOWN = 100
+_HOLDS_SECRETS = re.compile(r"headers|authorization|cookie|jaas|user\.info|://\S*@", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +148,10 @@ def translate(system: System, config: Mapping[str, str]) -> Translated:
     if table.shape is not None:
         try:
             table.shape(draft)
-        except (ValueError, OverflowError, OSError) as error:
+        except (ValueError, OverflowError, OSError, RecursionError):
+            # What Python says of it may quote a password.
             fix = "Look at its addresses and numbers."
-            draft.problems.append(Problem("", "", f"has what can't be read: {error}", fix))
+            draft.problems.append(Problem("", "", "has an address, a number or JSON that can't be read", fix))
     common = system.sinks if table.sink or table.plugin.endswith("_sink") else system.sources
     for key in list(draft.left):
         if (rule := _rule(table.options, key) or _rule(common, key)) is not None:
@@ -180,6 +183,11 @@ def _dropped(draft: Draft) -> list[Problem]:
 
 
 def _written(key: str, text: str) -> str:
-    if names_secret(key):
+    """What may be a secret, or hold one, as a URL and a list of headers do, is named without its value."""
+    written = f"{key}={text}"
+    if names_secret(key) or names_secret(text) or _HOLDS_SECRETS.search(written):
         return key
+    if "://" in text:
+        address, mark, _ = text.partition("?")
+        text = f"{address}{mark and '?...'}"
     return f"{key}={text if len(text) <= _SHOWN else text[:_SHOWN] + '...'}"

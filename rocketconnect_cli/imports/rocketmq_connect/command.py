@@ -12,6 +12,7 @@ from rocketconnect_cli.imports.carrying import carry_out, checked, store_secrets
 from rocketconnect_cli.imports.plan import Wish
 from rocketconnect_cli.imports.rocketmq_connect.plan import Step, bring_group, group_of, plan, say_where_a_sink_begins
 from rocketconnect_cli.imports.rocketmq_connect.stores import read
+from rocketconnect_cli.imports.secrets import clashes
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, out, show_warnings, with_api
 from rocketconnect_cli.signed import ReasonOption
 from rocketconnect_sdk.wording.counts import counted
@@ -72,15 +73,17 @@ def rocketmq_connect(
         steps, problems = plan(theirs, wish, plugins, ours, positions)
         if wish.positions:
             _place_sinks([step for step in steps if step.there.type == "sink"], namesrv)
-        problems += checked(client, [step for step in steps if step.is_known and not step.exists], told, stored=False)
+        new = [step for step in steps if not step.exists]
+        problems += [*clashes(new, ours), *checked(client, [step for step in new if step.is_known], told, stored=False)]
         if output is not Output.JSON:
             _show(steps, folder)
         show_warnings({"warnings": told})
         if problems:
             raise ApiError(Exit.WRONG, {"detail": "this can't be imported. Nothing was changed", "problems": problems})
         if yes:
-            stored = store_secrets(client, steps)
-            if stored and (problems := checked(client, [step for step in steps if not step.exists], [], stored=True)):
+            # Those of a connector that is here may have been given anew since.
+            stored = store_secrets(client, new)
+            if stored and (problems := checked(client, new, [], stored=True)):
                 detail = f"this can't be imported. Only secrets were stored: {', '.join(stored)}"
                 raise ApiError(Exit.WRONG, {"detail": detail, "problems": problems})
             quiet = output is Output.JSON

@@ -1,6 +1,5 @@
 """What an import from RocketMQ Connect would do: its connectors against what is here. Pure."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ from rocketconnect_cli.imports import plan as kafka
 from rocketconnect_cli.imports.plan import Wish
 from rocketconnect_cli.imports.rocketmq_connect.positions import Position, brought, instead
 from rocketconnect_cli.imports.rocketmq_connect.stores import Stored
+from rocketconnect_cli.imports.secrets import secret_name
 from rocketconnect_cli.imports.translation import Translated
 from rocketconnect_cli.imports.worker import There
 from rocketconnect_cli.shown import wanted_state
@@ -18,8 +18,6 @@ from rocketconnect_sdk.translations import translated
 from rocketconnect_sdk.wording.counts import counted
 
 _SHOWN = 5
-_OTHER = re.compile(r"[^A-Za-z0-9._-]", re.ASCII)
-_LONGEST_KEY = 100
 _GROUP, _TOPICS = "task.group.id", ("topics", "connect.topicnames")
 _BEGINS = "consume.from.where"
 _NEVER = {"mongodb_source": "snapshot.mode"}
@@ -120,14 +118,16 @@ def meet(step: Step, ours: Mapping[str, Any], positions: Sequence[Mapping[str, A
 
 
 def _step(stored: Stored, wish: Wish, plugins: Sequence[Mapping[str, Any]]) -> Step:
-    found = translated(stored.config)
+    # What has no counterpart can be given otherwise, or left out, only under its name there.
+    given = {key: text for key, text in wish.given.items() if key in stored.config}
+    found = translated({key: text for key, text in {**stored.config, **given}.items() if text is not None})
     config = dict(found.config)
     name = next((stored.config[key] for key in (CLASS.key, "connector-class") if stored.config.get(key)), "")
     plugin = next((each for each in plugins if config.get(CLASS.key) in (each["name"], *each.get("aliases", ()))), None)
     for key, text in wish.given.items():
         if text is None:
             config.pop(key, None)
-        else:
+        elif key not in given:
             config[key] = text
     made = Translated(config, changes=[f"{problem.key} {problem.reason}" for problem in found.warnings])
     is_sink = "SINK" in str(plugin.get("type", "")) if plugin else config.get(CLASS.key, "").endswith("_sink")
@@ -140,25 +140,29 @@ def _step(stored: Stored, wish: Wish, plugins: Sequence[Mapping[str, Any]]) -> S
         reason = f"no executor has a plugin for {name or 'a connector without a class'}"
         step.problems.append(_of(stored.name, CLASS.key, reason, "rocketconnect plugins lists those there are."))
     if not is_sink and wish.positions:
-        _bring_places(step, stored, str(plugin["name"]) if plugin else "")
+        _bring_places(step, stored, str(plugin["name"]) if plugin else "", wish.given)
     options = {key: each for each in (plugin or {}).get("options", ()) for key in (each["key"], *each.get("aliases", ()))}
     _move_secrets(made, stored.name, options)
     return step
 
 
-def _bring_places(step: Step, stored: Stored, plugin: str) -> None:
-    """What the source has read there is not read again, by positions or by options."""
+def _bring_places(step: Step, stored: Stored, plugin: str, given: Mapping[str, str | None]) -> None:
+    """What the source has read there is not read again, by positions or by options, but for those that the user gives."""
     config, changes = step.made.config, step.made.changes
     if not stored.places:
         step.notes.append("has no position there: it begins as a new one")
         return
-    if options := instead(plugin, config, stored.places):
+    options = instead(plugin, config, stored.places)
+    if set(options) & set(given):
+        step.notes.append(f"begins as you say: {', '.join(sorted(set(options) & set(given)))}")
+        return
+    if options:
         config.update(options)
         changes += [f"{key}={text}: what is before was read there" for key, text in options.items()]
         return
     step.positions, reasons = brought(plugin, config, stored.places)
     step.notes += reasons
-    if step.positions and (key := _NEVER.get(plugin, "")):
+    if step.positions and (key := _NEVER.get(plugin, "")) and key not in given:
         config[key] = "never"
         changes.append(f"{key}=never: what there is was copied there")
 
@@ -168,7 +172,7 @@ def _move_secrets(made: Translated, name: str, options: Mapping[str, Mapping[str
     for key, text in sorted(made.config.items()):
         is_secret = options[key].get("secret") if key in options else names_secret(key)
         if text and "${" not in text and is_secret:
-            secret = f"{name}.{_OTHER.sub('_', key)[:_LONGEST_KEY]}"
+            secret = secret_name(name, key, made.secrets)
             made.secrets[secret] = text
             made.secret_keys.add(key)
             made.config[key] = f"${{keystore:{secret}}}"

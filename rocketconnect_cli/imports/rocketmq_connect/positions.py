@@ -23,6 +23,8 @@ WHY_NOT: Mapping[str, str] = {
 }
 
 
+_END = 253_402_300_800_000
+"""Milliseconds until the year 10000."""
 _GROWN = "ES_POSITION"
 """Ends the key of the last value of the field that grows, behind the name of the index."""
 
@@ -44,7 +46,7 @@ def brought(plugin: str, config: Mapping[str, str], places: Sequence[Place]) -> 
     for partition, offset in places:
         try:
             positions.append(read(config, partition, offset))
-        except (Unplaced, ValueError, TypeError, KeyError) as error:
+        except (Unplaced, ValueError, TypeError, KeyError, OverflowError) as error:
             why = str(error) if isinstance(error, Unplaced) else "it is no place that such a connector gives"
             reasons.append(f"{partition_name(partition)} at {json.dumps(offset, sort_keys=True)} is not brought: {why}")
     return positions, reasons
@@ -54,7 +56,7 @@ def instead(plugin: str, config: Mapping[str, str], places: Sequence[Place]) -> 
     """Options that say where a source begins, where positions can't: the last values come again, and none is left out."""
     offsets = [offset for _, offset in places]
     if plugin == "jdbc_source" and config.get("mode") == "timestamp" and config.get("db.timezone", "UTC") == "UTC":
-        times = [each["timestamp"] for each in offsets if isinstance(each.get("timestamp"), int)]
+        times = [time for each in offsets if isinstance(time := each.get("timestamp"), int) and 0 <= time < _END]
         return {"timestamp.initial": datetime.fromtimestamp(min(times) // 1000, UTC).isoformat()} if times else {}
     if plugin == "elasticsearch_source" and (field := config.get("incrementing.field")):
         values = [value for each in offsets for key, value in each.items() if key.endswith(_GROWN) and isinstance(value, int)]

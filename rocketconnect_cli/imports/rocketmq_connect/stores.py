@@ -54,7 +54,7 @@ def read(folder: Path, listed: Path | None) -> list[Stored]:
         raise _wrong(folder, "is no folder", "Name the worker's storePathRootDir.")
     places: dict[str, list[Place]] = {}
     for partition, offset in _entries(where / POSITIONS, _object):
-        place = (partition.get("partition") or {}, offset.get("offset") or {})
+        place = (_map(partition.get("partition"), where), _map(offset.get("offset"), where))
         places.setdefault(str(partition.get("namespace", "")), []).append(place)
     if listed is not None:
         found = {name: (config, False) for name, config in _listed(listed).items()}
@@ -80,11 +80,17 @@ def _entries(path: Path, key: Callable[[str], K]) -> list[tuple[K, dict[str, Any
                 return [(key(_plain(name)), _object(_plain(value))) for name, value in json.loads(text).items()]
         except FileNotFoundError:
             continue
-        except (ValueError, AttributeError, OSError) as failed:
+        except (ValueError, AttributeError, OSError, RecursionError) as failed:
             error = error or failed
     if error is not None:
         raise _wrong(path, f"is no file of RocketMQ Connect ({error})", "Look whether it was copied whole.")
     return []
+
+
+def _map(value: Any, where: Path) -> dict[str, Any]:
+    if not isinstance(value or {}, dict):
+        raise _wrong(where / POSITIONS, "has a partition or an offset that is no object", "Look whether it was copied whole.")
+    return value or {}
 
 
 def _plain(text: str) -> str:
@@ -103,7 +109,7 @@ def _listed(path: Path) -> dict[str, dict[str, str]]:
     """The connectors of an answer of the worker, or of its body alone."""
     try:
         value = json.loads(path.read_text())
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise _wrong(path, f"can't be read ({error})", "Keep what GET /allocated/connectors answers.") from None
     body = value.get("body", value) if isinstance(value, dict) else None
     if not isinstance(body, dict) or not all(isinstance(config, dict) for config in body.values()):

@@ -39,22 +39,30 @@ def _rabbitmq(draft: Draft) -> None:
 
 def _activemq(draft: Draft) -> None:
     text = draft.take("activemqUrl")
-    parts = urlsplit(text.removeprefix("failover:(").partition(",")[0].rstrip(")"))
+    first, comma, _ = text.removeprefix("failover:").lstrip("(").partition(",")
+    parts = urlsplit(first.partition(")")[0])
     if not text:
         return
+    if comma:
+        draft.warn("activemqUrl", "names several brokers, and the first one is read", "Give the one to be read as `url`.")
     scheme = "amqps" if parts.scheme in _ENCRYPTED else "amqp"
     port = parts.port
     if parts.scheme not in _AMQP:
         port = _AMQP[scheme] if port in (None, _OPENWIRE, _OPENWIRE + 1) else port
         fix = "Give `url` with the port of the broker's connector for AMQP, where it is another one."
         draft.warn("activemqUrl", f"is OpenWire's; messages are read by AMQP 1.0, from port {port}", fix)
-    draft.set("url", f"{scheme}://{parts.hostname or ''}{f':{port}' if port else ''}", "activemqUrl")
+    host = parts.hostname or ""
+    shown = f"[{host}]" if ":" in host else host
+    draft.set("url", f"{scheme}://{shown}{f':{port}' if port else ''}", "activemqUrl")
 
 
 def _mqtt(draft: Draft) -> None:
     text = draft.take("mqttBrokerUrl")
     if text:
         parts = urlsplit(text if "//" in text else f"tcp://{text}")
+        if parts.scheme in ("ws", "wss"):
+            fix = "Give `url` with the port of the broker's listener for TCP."
+            draft.refuse("mqttBrokerUrl", "speaks MQTT through web sockets, and here it is spoken through TCP", fix)
         draft.set("url", f"{'mqtts' if parts.scheme in _ENCRYPTED else 'mqtt'}://{parts.netloc}", "mqttBrokerUrl")
     fix = "Give the user and the password that the broker wants as `user` and `password`."
     for key in ("mqttAccessKey", "mqttSecretKey"):

@@ -1,5 +1,7 @@
 """Changes of rows: Debezium's connectors, as RocketMQ Connect runs them."""
 
+from urllib.parse import unquote, urlsplit
+
 from rocketconnect_sdk.translations.draft import Draft
 from rocketconnect_sdk.translations.rocketmq_connect.common import PACKAGE, TO_LOWER
 from rocketconnect_sdk.translations.rocketmq_connect.jdbc import SSL_MODES
@@ -121,6 +123,11 @@ def _mongo(draft: Draft) -> None:
         url = f"mongodb://{servers}/{f'?replicaSet={name}' if slash else ''}"
     if draft.take("mongodb.ssl.enabled").lower() == "true":
         url += ("&" if "?" in url else "?") + "tls=true"
+    login, at, _ = urlsplit(url).netloc.rpartition("@")
+    if at:
+        url = url.replace(f"{login}@", "", 1)
+        for key, text in zip(("user", "password"), login.split(":", 1), strict=False):
+            draft.set(key, unquote(text), "mongodb.connection.string")
     if url:
         draft.set("url", url, "mongodb.connection.string")
 

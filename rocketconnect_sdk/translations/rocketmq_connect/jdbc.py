@@ -1,12 +1,13 @@
 """Tables of databases: JdbcSourceConnector and JdbcSinkConnector."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from urllib.parse import parse_qsl, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from rocketconnect_sdk.configuration.option_texts import items
 from rocketconnect_sdk.translations.draft import Draft
-from rocketconnect_sdk.translations.rocketmq_connect.common import PACKAGE, TO_LOWER
+from rocketconnect_sdk.translations.rocketmq_connect.common import PACKAGE, SINKS, TO_LOWER
 from rocketconnect_sdk.translations.tables import Named, Nothing, Rule, Table, Unable
 
 _URL = "connection.url"
@@ -30,9 +31,16 @@ def _connection(draft: Draft) -> None:
     """The URL without its parameters, which have options here, or mean nothing."""
     url = draft.peek(_URL)
     parts = urlsplit(url.removeprefix("jdbc:"))
-    if not url or (not parts.query and (parts.path.strip("/") or parts.scheme == "sqlite")):
+    login, at, host = parts.netloc.rpartition("@")
+    if not url or (not parts.query and not at and (parts.path.strip("/") or parts.scheme == "sqlite")):
         return
     draft.take(_URL)
+    if parts.fragment:
+        # It would cut a password in two.
+        draft.refuse(_URL, "has a # in it", "Give the user and the password as options of their own.")
+        return
+    for key, text in zip(("user", "password"), login.split(":", 1) if at else (), strict=False):
+        draft.set(key, unquote(text), _URL)
     database = parts.path.strip("/") or _database(draft)
     given = {key.lower(): text for key, text in parse_qsl(parts.query, keep_blank_values=True)}
     for key in ("user", "password"):
@@ -53,7 +61,7 @@ def _connection(draft: Draft) -> None:
         draft.refuse(_URL, f"has currentSchema={schema}, and connections here have the schema that the server gives them", fix)
     if given:
         draft.warn(_URL, f"has parameters that mean nothing here: {', '.join(sorted(given))}", "Nothing is to be done.")
-    draft.set(_URL, urlunsplit((parts.scheme, parts.netloc, f"/{database}" if database else "", "", "")), _URL)
+    draft.set(_URL, urlunsplit((parts.scheme, host, f"/{database}" if database else "", "", "")), _URL)
 
 
 def _database(draft: Draft) -> str:
@@ -78,12 +86,14 @@ def _source(draft: Draft) -> None:
     _connection(draft)
     mode = draft.peek("mode").lower()
     interval = draft.read("poll.interval.ms", _milliseconds) if draft.peek("poll.interval.ms") else "5s"
-    draft.set("poll.interval", interval, "poll.interval.ms")
+    draft.default("poll.interval", interval)
     if mode == "bulk":
-        draft.set("bulk.interval", interval, "poll.interval.ms")
+        draft.default("bulk.interval", draft.peek("poll.interval") or interval)
     initial = draft.take("timestamp.initial")
     if not initial or "timestamp" not in mode:
         pass
+    elif _is_time(initial):
+        draft.set("timestamp.initial", initial)
     elif not initial.isdecimal():
         reason = "is the time at which the connector begins, which is not known here"
         draft.refuse("timestamp.initial", reason, "Write that time, such as 2026-01-31T00:00:00Z.")
@@ -102,9 +112,30 @@ def _sink(draft: Draft) -> None:
         # Values without a schema, which are refused there, have no other name to go by than that of their topic.
         bare = draft.peek("columns") or draft.peek("value.converter.schemas.enable").lower() == "false"
         draft.set("table.name.format", named or ("${topic}" if bare else "${schema.name}"), "table.name.format")
-    allowed = _patterns(draft.take("tables.whitelist", "table.whitelist"))
-    if "${schema.name}" in draft.made["table.name.format"] or "${header" in draft.made["table.name.format"]:
-        draft.set("table.name.allowed", allowed or ".*", "tables.whitelist")
+    form, allowed = draft.made["table.name.format"], draft.take("tables.whitelist", "table.whitelist")
+    if "${schema.name}" in form or "${header" in form:
+        draft.set("table.name.allowed", _patterns(allowed) or ".*", "tables.whitelist")
+    elif allowed:
+        _only_tables(draft, form, items(allowed))
+
+
+def _only_tables(draft: Draft, form: str, allowed: Sequence[str]) -> None:
+    """Records of other tables are left out there; here no topic may be of another one."""
+    keys = ("topics", *(key for key, rule in SINKS.items() if isinstance(rule, Named) and rule.ours == "topics"))
+    topics = [topic for key in keys for topic in items(draft.peek(key))]
+    written = {form.replace("${topic}", topic) for topic in topics} if "${topic}" in form else {form}
+    if others := sorted(written - {*allowed, *(name.rpartition(".")[2] for name in allowed)}):
+        fix = "Leave its topic out, and then this option."
+        draft.refuse("tables.whitelist", f"leaves records of {', '.join(others)} out there, and here they are written", fix)
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    # In their form digits alone are milliseconds, and not a date without hyphens.
+    return not text.lstrip("-").isdecimal()
 
 
 def _evolution(text: str) -> str:

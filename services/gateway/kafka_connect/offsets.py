@@ -88,7 +88,9 @@ def _to_source(given: Json, there: Sequence[record_pb2.Position]) -> record_pb2.
         resume = json.dumps(told["resume"]) if told.get("resume") else ""
         numbers = json.dumps(told.get("offset"), separators=(",", ":"))
         return record_pb2.Position(partition=partition["partition"], offset=numbers, resume=resume)
-    return record_pb2.Position(partition=partition_name(dict(partition)), offset=BROUGHT, resume=json.dumps({OFFSET: offset}))
+    if not isinstance(partition, dict):
+        raise TypeError
+    return record_pb2.Position(partition=partition_name(partition), offset=BROUGHT, resume=json.dumps({OFFSET: offset}))
 
 
 def _is_ours(partition: Json, offset: Json | None, there: Sequence[record_pb2.Position]) -> bool:
@@ -101,7 +103,9 @@ def _is_ours(partition: Json, offset: Json | None, there: Sequence[record_pb2.Po
 
 def _to_queue(given: Json, there: Sequence[record_pb2.Position]) -> record_pb2.Position:
     partition, offset = given["partition"], given["offset"]
-    topic, queue, broker = str(partition[_TOPIC]), int(partition[_QUEUE]), partition.get(_BROKER)
+    topic, queue, broker = partition[_TOPIC], _whole(partition[_QUEUE]), partition.get(_BROKER)
+    if not isinstance(topic, str) or not isinstance(broker, str | None):
+        raise TypeError
     if broker is None:
         found = sorted({_parts(each.partition)[1] for each in there if _parts(each.partition)[::2] == (topic, queue)})
         if len(found) != 1:
@@ -109,8 +113,15 @@ def _to_queue(given: Json, there: Sequence[record_pb2.Position]) -> record_pb2.P
             msg = f"queue {queue} of {topic} {which}: name its broker"
             raise ValueError(msg)
         (broker,) = found
-    place = "" if offset is None else f"[{int(offset[_NEXT])}]"
+    place = "" if offset is None else f"[{_whole(offset[_NEXT])}]"
     return record_pb2.Position(partition=f"{topic}/{broker}/{queue}", offset=place)
+
+
+def _whole(given: Any) -> int:
+    """A number as it is meant: half a message, or the truth, is none."""
+    if isinstance(given, bool) or not isinstance(given, int | str):
+        raise TypeError
+    return int(given)
 
 
 def _parts(partition: str) -> tuple[str, str, int]:

@@ -63,7 +63,7 @@ def info(connector: connectors.Connector, state: states.ConnectorState) -> Json:
 
 def config_of(connector: connectors.Connector) -> dict[str, str]:
     """Return the configuration, with the name in it as there."""
-    return {"name": connector.name, **dict(sorted(connector.config.items()))}
+    return {"name": connector.name, **{key: text for key, text in sorted(connector.config.items()) if key != "name"}}
 
 
 def task_configs(state: states.ConnectorState) -> list[Json]:

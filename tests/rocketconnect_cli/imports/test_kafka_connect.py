@@ -280,3 +280,60 @@ def test_what_is_no_worker_is_told(here: Here, url: str, code: int, said: str) -
 def test_another_server_there_is_told(rest_factory: RestFactory, here: Here) -> None:
     answer = here.run(rest_factory(200, b"<html>").url)
     assert (answer.exit_code, "does not answer as Kafka Connect does" in answer.output) == (5, True)
+
+
+_OTHER_FORMS = {
+    "url.query": "jdbc:postgresql://h/db?user=u&password=hush-1",
+    "url.parts": "jdbc:sqlserver://h:1433;user=u;Password=hush-2;databaseName=d",
+    "url.thin": "jdbc:oracle:thin:u/hush-3@h:1521:x",
+    "db.password": "hush${4",
+}
+
+
+def test_secrets_in_any_form_of_a_url_go_into_the_keystore(worker: Worker, here: Here) -> None:
+    worker.has({**LINES, **_OTHER_FORMS, "plain.url": "http://h:8080/a?user=u&b=c"}, OFFSETS)
+    answer = here.run(worker.rest.url, "-o", "json")
+    assert ("hush" in answer.output, answer.exit_code) == (False, 0)
+    (shown,) = json.loads(answer.stdout)["connectors"]
+    assert shown["secrets"] == sorted(f"lines.{key}" for key in _OTHER_FORMS)
+    assert shown["config"]["plain.url"] == "http://h:8080/a?user=u&b=c"
+
+
+def test_two_options_never_share_a_secret(worker: Worker, here: Here) -> None:
+    worker.has({**LINES, "a/password": "hush-1", "a:password": "hush-2"}, OFFSETS)
+    here.run(worker.rest.url, "--yes")
+    stored = {asked.rpartition("/")[2]: sent["value"] for asked, sent in here.orders() if asked.startswith("PUT")}
+    assert stored == {"lines.a_password": "hush-1", "lines.a_password_2": "hush-2"}
+
+
+def test_no_secret_of_another_connector_is_overwritten(worker: Worker, here: Here) -> None:
+    worker.has({**LINES, "password": "hush-1"}, OFFSETS)
+    worker.has({**LINES, "name": "a", "b.password": "hush-2"}, OFFSETS)
+    worker.has({**LINES, "name": "a.b", "password": "hush-3"}, OFFSETS)
+    here.stored = [{"name": "mine", "config": {"password": "${keystore:lines.password}"}, "wantedState": "WANTED_STATE_RUNNING"}]
+    answer = here.run(worker.rest.url, "--yes")
+    said = " ".join(answer.output.split())
+    assert (answer.exit_code, here.orders()) == (2, [])
+    assert "lines: password: would be the secret lines.password, which mine has" in said
+    assert "a.b: password: would be the secret a.b.password, which a has" in said
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "code"),
+    [
+        ("/connectors", {"lines": 3}, 2),
+        ("/connectors", {"lines": {"info": [], "status": "x"}}, 2),
+        ("/connectors", {"lines": {"info": {"config": 7}, "status": {"connector": "RUNNING"}}}, 2),
+        ("/connector-plugins", [3, "x"], 0),
+        ("/connectors/lines/offsets", {"offsets": 3}, 5),
+        ("/connectors/lines/offsets", {"offsets": ["x"]}, 5),
+        ("/connectors/lines/offsets", {"offsets": [{"partition": {"a": 1}, "offset": "x"}]}, 5),
+    ],
+)
+def test_a_worker_that_answers_otherwise_is_told_and_nothing_is_changed(
+    worker: Worker, here: Here, path: str, body: object, code: int
+) -> None:
+    worker.has(LINES, OFFSETS)
+    worker.answer(path, body)
+    answer = here.run(worker.rest.url, "--yes")
+    assert (answer.exit_code, here.orders() == [] or code == 0) == (code, True), answer.output

@@ -9,6 +9,8 @@ from rocketconnect_sdk.translations.tables import Table, Translated
 JDBC_SOURCE = "org.apache.rocketmq.connect.jdbc.source.JdbcSourceConnector"
 JDBC_SINK = "org.apache.rocketmq.connect.jdbc.sink.JdbcSinkConnector"
 POSTGRES = "org.apache.rocketmq.connect.debezium.postgres.DebeziumPostgresConnector"
+ELASTICSEARCH = "org.apache.rocketmq.connect.elasticsearch.connector.ElasticsearchSourceConnector"
+MONGO = "org.apache.connect.mongo.connector.MongoSourceConnector"
 REDIS = "org.apache.rocketmq.connect.redis.connector.RedisSourceConnector"
 
 
@@ -89,6 +91,47 @@ def test_what_would_change_what_is_written_is_a_problem_and_the_rest_is_told() -
     assert all(problem.is_warning for problem in found.warnings)
 
 
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        ({"table.name.format": "${topic}", "connect.topicnames": "a,b", "tables.whitelist": "shop.a"}, ["tables.whitelist"]),
+        ({"table.name.format": "${topic}", "connect.topicnames": "a,b", "tables.whitelist": "shop.a,b"}, []),
+        ({"columns": "id:int64", "connect.topicnames": "a", "table.whitelist": "b"}, ["tables.whitelist"]),
+        ({"table.name.format": "a", "tables.whitelist": "b"}, ["tables.whitelist"]),
+        ({"table.name.format": "a", "tables.whitelist": "a"}, []),
+    ],
+)
+def test_topics_of_tables_that_are_left_out_there_are_not_written_here(options: dict[str, str], keys: list[str]) -> None:
+    assert [problem.key for problem in sink(**options).problems] == keys
+
+
+@pytest.mark.parametrize("text", ["2026-01-31T00:00:00Z", "2026-01-31"])
+def test_our_own_options_are_taken_where_a_problem_names_them(text: str) -> None:
+    found = source(mode="timestamp", timestamp_initial=text, poll_interval="3s")
+    assert (found.config["timestamp.initial"], found.config["poll.interval"], found.problems) == (text, "3s", ())
+
+
+@pytest.mark.parametrize(
+    ("url", "expected", "told"),
+    [
+        ("tcp://a:61616", "amqp://a:5672", False),
+        ("failover:tcp://a:61616", "amqp://a:5672", False),
+        ("failover:(ssl://a:61617,ssl://b:61617)?randomize=false", "amqps://a:5671", True),
+        ("tcp://[::1]:61616", "amqp://[::1]:5672", False),
+    ],
+)
+def test_of_several_brokers_the_one_that_is_read_is_told(url: str, expected: str, told: bool) -> None:
+    name = "org.apache.rocketmq.connect.activemq.connector.ActivemqSourceConnector"
+    found = translated({"connector.class": name, "activemqUrl": url})
+    assert (found.config["url"], "names several brokers" in repr(found.warnings)) == (expected, told)
+
+
+@pytest.mark.parametrize("url", ["ws://h:8083", "wss://h:8084/mqtt"])
+def test_mqtt_through_web_sockets_is_a_problem(url: str) -> None:
+    found = translated({"connector.class": "org.apache.rocketmq.connect.mqtt.connector.MqttSinkConnector", "mqttBrokerUrl": url})
+    assert [problem.key for problem in found.problems] == ["mqttBrokerUrl"]
+
+
 def test_two_options_that_say_the_same_thing_otherwise_are_a_problem() -> None:
     both = {"connector.class": POSTGRES, "connect.topicname": "t", "table.whitelist": "a.b"}
     assert not translated({**both, "table.include.list": "a.b"}).problems
@@ -109,6 +152,49 @@ def test_no_secret_is_shown() -> None:
     found = translated({"connector.class": REDIS, "redisAddr": "::1", "redisPort": "6379", "redisPassword": "hunter2"})
     assert (found.config["password"], found.config["url"]) == ("hunter2", "redis://[::1]:6379")
     assert "hunter2" not in repr(found.warnings)
+
+
+_ADAPTER = "org.apache.rocketmq.connect.kafka.connector.KafkaRocketmqSinkConnector"
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("org.apache.rocketmq.connect.http.HttpSinkConnector", {"url": "h", "headerParameters": '{"X-Id": "hunter2"}'}),
+        ("org.apache.rocketmq.connect.http.HttpSinkConnector", {"url": "h", "fixedQueryParameters": '{"sig": "hunter2"}'}),
+        ("org.apache.rocketmq.connect.mqtt.connector.MqttSinkConnector", {"mqttBrokerUrl": "tcp://u:hunter2@h:1883"}),
+        (_ADAPTER, {"kafka.connector.configs": '{"connector.class": "x.Y", "sasl.jaas.config": "hunter2"}'}),
+        (_ADAPTER, {"kafka.connector.configs": '{"connector.class": "x.Y", "url": "jdbc:x://h/d?password=hunter2"}'}),
+        (JDBC_SINK, {"connection.url": "jdbc:mysql://u:hunter2@db/shop?a=1"}),
+        (JDBC_SINK, {"connection.url": "jdbc:mysql://u:hunter2#x@db/shop?a=1"}),
+        (JDBC_SINK, {"connection.url": "jdbc:mysql://u:hunter2[x@db/shop?a=1"}),
+        ("DebeziumMongoDBConnector", {"mongodb.connection.string": "mongodb://u:hunter2@h/"}),
+        ("DebeziumMongoDBConnector", {"mongodb.connection.string": "mongodb://u:hunter2\u2100@h/"}),
+    ],
+)
+def test_no_part_of_a_secret_is_shown_wherever_it_stands(name: str, options: dict[str, str]) -> None:
+    found = translated({"connector.class": name, **options})
+    assert "hunter2" not in repr((found.warnings, found.problems))
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "url", "expected"),
+    [
+        (JDBC_SINK, "connection.url", "jdbc:mysql://u:a%40b@db/shop", {"connection.url": "mysql://db/shop"}),
+        ("DebeziumMongoDBConnector", "mongodb.connection.string", "mongodb://u:a%40b@h/", {"url": "mongodb://h/"}),
+    ],
+)
+def test_a_user_and_a_password_in_a_url_become_options(name: str, key: str, url: str, expected: dict[str, str]) -> None:
+    found = translated({"connector.class": name, key: url})
+    expected = {**expected, "user": "u", "password": "a@b"}
+    assert ({each: found.config.get(each) for each in expected}, found.problems) == (expected, ())
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [(_ADAPTER, "kafka.connector.configs"), (ELASTICSEARCH, "index"), (MONGO, "interestDbAndCollection")]
+)
+def test_json_that_is_too_deep_is_a_problem(name: str, key: str) -> None:
+    assert translated({"connector.class": name, key: '{"a":' * 100_000}).problems
 
 
 @pytest.mark.parametrize(

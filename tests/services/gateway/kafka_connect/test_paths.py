@@ -248,6 +248,26 @@ async def test_offsets_that_can_not_be_meant_are_refused(rest: httpx.AsyncClient
     assert (answer.status_code, answer.json()["error_code"], system.positions.moved) == (400, 400, [])
 
 
+@pytest.mark.parametrize(
+    ("queue", "following"), [("3", "1e999"), ("3", "1.5"), ("3", "true"), ("3", '"x"'), ("1e999", "5"), ("[3]", "5")]
+)
+async def test_an_offset_of_a_sink_that_is_no_whole_number_is_refused(
+    rest: httpx.AsyncClient, system: Any, queue: str, following: str
+) -> None:
+    sink = {"name": "src", "config": {"connector.class": SINK, "filename": "/out", "connect.topicnames": "a"}}
+    assert (await rest.post(f"{KC}/connectors", json=sink)).status_code == 201
+    place = f'{{"kafka_topic": "a", "kafka_partition": {queue}, "broker": "b"}}'
+    body = f'{{"offsets": [{{"partition": {place}, "offset": {{"kafka_offset": {following}}}}}]}}'
+    answer = await rest.patch(f"{SRC}/offsets", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error_code"], system.positions.moved) == (400, 400, [])
+
+
+async def test_a_connector_is_told_by_its_own_name_whatever_its_configuration_says(rest: httpx.AsyncClient) -> None:
+    body = {"name": "src", "config": {**CONFIG, "name": "other"}}
+    assert (await rest.post("/v1/connectors", json=body)).status_code == 200
+    assert (await rest.get(f"{SRC}/config")).json()["name"] == "src"
+
+
 async def test_offsets_are_not_reset_while_the_connector_runs(rest: httpx.AsyncClient) -> None:
     await created(rest)
     answer = await rest.delete(f"{SRC}/offsets")
