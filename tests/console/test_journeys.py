@@ -111,6 +111,9 @@ def test_messages_that_come_are_followed(started: Started, page: Page) -> None:
         page.click("button", "Follow what comes")
         for text in ("first", "second"):
             client.send(queue, Message(text.encode()))
+            for _ in range(3):
+                # As when its tab is left and shown again.
+                page.run("document.dispatchEvent(new Event('visibilitychange'))")
             page.sees(text)
         rows = page.run("[...document.querySelectorAll('.messages-found tbody tr')].map((each) => each.innerText)")
         assert [next(text for text in ("first", "second", "before") if text in row) for row in rows] == [
