@@ -276,11 +276,7 @@ class AllRows(Reader):
             self.left = self._counted()
             with self.session.connected(self._target.name) as connection:
                 self._rows_left = self.session.reading.rows(connection, statement, width)
-        with self.session.connected(self._target.name) as connection:
-            columns = self._rows_left.take(self._pace.rows)
-            if not columns:
-                self._rows_left.close()
-                connection.rollback()
+        columns = self._taken(self._rows_left)
         if columns:
             held, wrong = self._read(columns)
             count = len(columns[0])
@@ -292,6 +288,19 @@ class AllRows(Reader):
         self._rest()
         self.due = self._again(0)
         return SourceBatch(self.partition, [], [], end=(self._began, 2))
+
+    def _taken(self, rows: Rows) -> Sequence[Any]:
+        """The next rows. Without their connection there are no more of them: what failed begins again with the first one."""
+        try:
+            with self.session.connected(self._target.name) as connection:
+                columns = rows.take(self._pace.rows)
+                if not columns:
+                    rows.close()
+                    connection.rollback()
+        except BaseException:
+            self._rows_left = None
+            raise
+        return columns
 
     def _again(self, passed: float) -> float:
         return time.monotonic() + self._interval - passed if self._interval else float("inf")

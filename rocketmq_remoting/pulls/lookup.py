@@ -30,7 +30,7 @@ class Lookup:
         self._timeout = timeout
 
     def find(self, topic: str, key: str, *, since_ms: int = 0, most: int = 64) -> list[tuple[MessageQueue, int]]:
-        """Return where messages are that have this word among their keys, by the brokers' index, in no order.
+        """Return where messages are that have this word among their keys, by the brokers' index, each once, in no order.
 
         Other messages may be among them, as the index has hashes: look at the keys of what is there. Messages of batch topics,
         and what is not indexed yet or no longer, are not found.
@@ -69,7 +69,8 @@ class Lookup:
             )
             for broker in brokers
         ]
-        return [place for pending in asked for place in pending.result()]
+        # A key that stands twice among those of a message is twice in the index.
+        return list(dict.fromkeys(place for pending in asked for place in pending.result()))
 
 
 def _places(topic: str, broker: str, body: bytes) -> Iterator[tuple[MessageQueue, int]]:

@@ -5,7 +5,7 @@ A ring takes some 10 KB. It is kept in memory alone, so it begins anew with this
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from math import isnan, nan
+from math import isfinite, nan
 from typing import NamedTuple
 
 from rocketconnect.state.v1 import state_service_pb2 as pb
@@ -20,6 +20,8 @@ MOST_CONNECTORS = 5_000
 """Invariant 7: of so many connectors a history is kept, of those that came first."""
 _STATES = list(State)
 _COLUMNS = 5
+_MOST_ERRORS = 1 << 53
+"""Of a sample; a worker may say of them what it likes."""
 
 
 class _Counted(NamedTuple):
@@ -78,7 +80,7 @@ class History:
         counted = {task.task: _Counted(each.errors, each.batches, each.batch_seconds) for task, each in tasks}
         errors, batches, seconds = _since(ring.counted, counted)
         mean = seconds / batches if batches else None
-        ring.add(Sample(now.wall, view.state, _rate(tasks), _lag(tasks), errors, mean))
+        ring.add(Sample(now.wall, view.state, _rate(tasks), _lag(tasks), min(max(errors, 0), _MOST_ERRORS), mean))
         # A task that nobody runs now goes on counting from 0.
         ring.counted = {**(ring.counted or {}), **counted}
 
@@ -126,4 +128,5 @@ def _lag(tasks: Sequence[tuple[TaskView, pb.TaskMetrics]]) -> float | None:
 
 
 def _known(value: float) -> float | None:
-    return None if isnan(value) else value
+    """A worker may say of a rate what is no number, or more than four bytes hold."""
+    return value if isfinite(value) else None

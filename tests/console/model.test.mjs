@@ -223,6 +223,12 @@ test("while it follows the newest messages are kept, and it goes on where the ne
   assert.deepEqual(withMore(before, { next: more.next }, 3), { records: before.records, next: more.next });
 });
 
+test("a look that saw nothing for its trouble is followed by one from the same places", () => {
+  const before = { records: [{ queue: "t/b/0", offset: "1" }], next: { offsets: { "t/b/0": "2" } } };
+  assert.deepEqual(withMore(before, { next: {}, trouble: "no broker" }, 3), { ...before, trouble: "no broker" });
+  assert.deepEqual(withMore(before, { trouble: "no broker" }, 3), { ...before, trouble: "no broker" });
+});
+
 test("a value that is no text is told as base64, and text that looks like it stays text", () => {
   assert.deepEqual([...bytesOf("/wA=", 2)], [255, 0]);
   assert.equal(textOf(bytesOf("abcd", 4)), "abcd");

@@ -109,15 +109,17 @@ def test_messages_that_come_are_followed(started: Started, page: Page) -> None:
         page.show(f"{started.url}#/topics/followed")
         page.sees("before")
         page.click("button", "Follow what comes")
-        for text in ("first", "second"):
+        for text in ("came-1", "came-2"):
             client.send(queue, Message(text.encode()))
+            for _ in range(3):
+                # As when its tab is left and shown again.
+                page.run("document.dispatchEvent(new Event('visibilitychange'))")
             page.sees(text)
+        client.send(queue, Message(b"came-3"))
+        page.sees("came-3")
         rows = page.run("[...document.querySelectorAll('.messages-found tbody tr')].map((each) => each.innerText)")
-        assert [next(text for text in ("first", "second", "before") if text in row) for row in rows] == [
-            "second",
-            "first",
-            "before",
-        ]
+        texts = ("came-3", "came-2", "came-1", "before")
+        assert [next(text for text in texts if text in row) for row in rows] == [*texts]
         page.click("button", "Stop following")
 
 

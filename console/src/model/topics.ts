@@ -79,9 +79,10 @@ export function startOf(start: Start, at: string): object {
   return {};
 }
 
-/** With what came behind it: so many of the newest records, and all else as the newer answer says. */
+/** With what came behind it: so many of the newest records, and all else as the newer answer says. What saw nothing moves no place. */
 export function withMore(before: Peeked, more: Peeked, most: number): Peeked {
-  return { ...more, records: [...(before.records ?? []), ...(more.records ?? [])].slice(-most) };
+  const next = Object.keys(more.next?.offsets ?? {}).length ? more.next : before.next;
+  return { ...more, ...(next && { next }), records: [...(before.records ?? []), ...(more.records ?? [])].slice(-most) };
 }
 
 /** The bytes of a value that no converter has read: the API tells those that are no text as base64. */

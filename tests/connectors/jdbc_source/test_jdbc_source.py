@@ -9,7 +9,7 @@ import pytest
 from connectors.jdbc_source import JdbcSource
 from connectors.jdbc_source.task import JdbcSourceTask
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import ConfigError, PermanentError
+from rocketconnect_sdk.errors import ConfigError, PermanentError, SystemAway
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.testing import at
@@ -150,6 +150,29 @@ class TestBulk:
         assert again is not None
         assert list(again.values) == [{"a": 1}, {"a": 2}]
         assert again.offsets[0] > first.offsets[-1]
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("database", ["postgres", "mariadb"], indirect=True)
+    def test_a_round_whose_connection_is_lost_begins_again(self, database: Database) -> None:
+        long = "x" * 1000
+        database.run("CREATE TABLE t (a integer, b varchar(1000))", f"INSERT INTO t VALUES (1, '{long}'), (2, '{long}')")
+        for _ in range(13):
+            database.run("INSERT INTO t SELECT * FROM t")
+        with opened(database, {"mode": "bulk"}) as task:
+            first = task.poll()
+            assert first is not None
+            database.run(
+                "KILL USER jdbc_reader"
+                if database.is_mysql
+                else "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+                "AND pid <> pg_backend_pid()"
+            )
+            with pytest.raises(SystemAway):
+                read(task)
+            again = read(task)
+            assert task.finished
+        assert len(values(again)) == 2 << 13
+        assert again[0].offsets[0] > first.offsets[-1]
 
     def test_another_round_begins_after_its_interval(self, database: Database) -> None:
         database.run("CREATE TABLE t (a integer)", "INSERT INTO t VALUES (1)")

@@ -5,7 +5,7 @@ import sys
 import pytest
 from rocketconnect.state.v1 import state_service_pb2 as pb
 
-from services.state import history
+from services.state import history, wire
 from services.state.core import ConnectorsTold, States, step
 from services.state.history import SAMPLES, STEP_SECONDS, History
 from services.state.model import PLAN, ConnectorView, Moment, Sample, State, TaskView
@@ -49,6 +49,16 @@ def test_a_source_is_as_far_behind_as_it_says_and_not_at_all_known_where_one_tas
     kept.take(view(task(0, source_remaining_known=True), task(1, source_remaining_known=True, source_remaining=7)), at(0))
     kept.take(view(task(0, source_remaining_known=True), task(1)), at(1))
     assert [sample.lag for sample in kept.of("u1")] == [7, None]
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan"), 1e300])
+def test_what_is_no_number_is_not_known(value: float) -> None:
+    kept = History()
+    kept.take(view(task()), at(0))
+    kept.take(view(task(rate_out=value, errors=(1 << 63) - 1, batches=1, batch_seconds=value)), at(10))
+    shown = wire.sample(kept.of("u1")[-1])
+    assert (shown.HasField("rate_out"), shown.HasField("batch_seconds")) == (False, False)
+    assert shown.errors == 1 << 53
 
 
 def test_an_hour_is_kept_and_no_more_in_order_and_in_little_memory() -> None:

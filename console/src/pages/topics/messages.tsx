@@ -1,5 +1,5 @@
 // Messages of a topic, as converters read them. A process is started for each look.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 import { ask, askAll, Away, Refused, type Schemas, segment } from "../../api/client.ts";
 import { usePolled } from "../../api/live.ts";
@@ -31,6 +31,7 @@ export function Messages({ topic, connectors, query }: Given) {
   const [following, setFollowing] = useState(false);
   const [looks, setLooks] = useState(0);
   const [options, setOptions] = useState("");
+  const newest = useRef(0);
   const given = {
     start: (STARTS.find((each) => each === query.get("start")) ?? "last") as Start,
     at: query.get("at") ?? "",
@@ -52,27 +53,39 @@ export function Messages({ topic, connectors, query }: Given) {
     const { connector } = await ask<Schemas["config.GetConnectorResponse"]>(`v1/connectors/${segment(given.as.slice(1))}`);
     return { ...readingOf(connector?.config ?? {}), ...added };
   };
+  // Of looks that overlap only the newest is shown: what two of them add would be there twice.
   const look = async (places?: Peeked["next"], adds = false) => {
+    const mine = ++newest.current;
     setBusy(!adds);
     setTrouble(undefined);
     const begin = places ? { places } : startOf(given.start, given.at);
     try {
       const body = { messages: Number(given.amount), queue: given.queue.trim(), config: await config(), ...begin };
       const answer = await ask<Peeked>(`v1/topics/${segment(topic)}:peek`, { method: "POST", body });
+      if (mine !== newest.current) return;
       setFound((before) => (adds && before ? withMore(before, answer, MOST) : answer));
     } catch (error) {
       if (!(error instanceof Away || error instanceof Refused)) throw error;
+      if (mine !== newest.current) return;
       setTrouble(error);
       setFollowing(false);
     } finally {
-      setBusy(false);
-      setLooks((before) => before + 1);
+      if (mine === newest.current) {
+        setBusy(false);
+        setLooks((before) => before + 1);
+      }
     }
   };
   useEffect(() => void look(), []);
+  const goesOn = Object.keys(found?.next?.offsets ?? {}).length > 0;
   useEffect(() => {
-    if (!following) return;
-    const again = () => document.hidden || void look(found?.next, true);
+    if (!following || !goesOn) return;
+    let asked = false;
+    const again = () => {
+      if (asked || document.hidden) return;
+      asked = true;
+      void look(found?.next, true);
+    };
     const timer = setTimeout(again, FOLLOW_MS);
     document.addEventListener("visibilitychange", again);
     return () => {
@@ -80,7 +93,6 @@ export function Messages({ topic, connectors, query }: Given) {
       document.removeEventListener("visibilitychange", again);
     };
   }, [following, looks]);
-  const goesOn = Object.keys(found?.next?.offsets ?? {}).length > 0;
   return (
     <>
       <h2>{t("messages.title")}</h2>
