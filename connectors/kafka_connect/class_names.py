@@ -16,10 +16,11 @@ def candidates(given: str, ending: str, jars: Iterable[Path]) -> list[str]:
         jars: Where they are.
     """
     wanted = {given, given + ending}
-    return sorted({name for jar in jars for name in _classes(jar) if wanted & set(_short(name))})
+    return sorted({name for jar in jars for name in classes(jar) if wanted & set(_short(name))})
 
 
-def _classes(jar: Path) -> Iterator[str]:
+def classes(jar: Path) -> Iterator[str]:
+    """The whole names of the classes of a jar."""
     with zipfile.ZipFile(jar) as archive:
         for entry in archive.namelist():
             # Of a jar for several versions of Java the classes are there a second time.

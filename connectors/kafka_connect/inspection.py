@@ -1,4 +1,6 @@
-"""What a folder of jars holds: `python -m connectors.kafka_connect.inspection LIBRARY FOLDER` prints its connectors as JSON.
+"""What a folder of jars holds: `python -m connectors.kafka_connect.inspection LIBRARY FOLDER` prints JSON.
+
+The form is {"connectors": [...], "stages": {CLASS: KIND}, "failed": {CLASS: WHY}}.
 
 A process of its own: classes of plugins run in it, and Java never ends before its process.
 """
@@ -13,36 +15,69 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from connectors.kafka_connect.jvm import Java, started
+from connectors.kafka_connect.class_names import classes
+from connectors.kafka_connect.jvm import Java, reason, started
 from rocketconnect_sdk.plugins.kafka import JavaConnector, JavaOption, JavaPlugin
 
 _KINDS = {
     "source": "org.apache.kafka.connect.source.SourceConnector",
     "sink": "org.apache.kafka.connect.sink.SinkConnector",
 }
+_STAGES = {
+    "transform": "org.apache.kafka.connect.transforms.Transformation",
+    "predicate": "org.apache.kafka.connect.transforms.predicates.Predicate",
+    "converter": "org.apache.kafka.connect.storage.Converter",
+    "header converter": "org.apache.kafka.connect.storage.HeaderConverter",
+}
 _CONNECTOR = re.compile(r"Connector\.class$")
 """How classes are called that may be connectors which no file of META-INF/services names."""
 
 
-def connectors(library: Path, folder: Path) -> list[JavaConnector]:
-    """All connectors of the jars in a folder, by name."""
+def opened(library: Path, folder: Path) -> Java:
+    """The jars of a folder in the Java of this process, which this starts."""
     jars = {jar.name: "" for jar in sorted(folder.glob("*.jar"))}
-    jpype = started(library)
-    _end_at_once(jpype)
+    _end_at_once(started(library))
     java = Java(JavaPlugin(folder.name, "", "", jars, (), folder))
     java.enter()
+    return java
+
+
+def connectors(java: Java, folder: Path) -> tuple[list[JavaConnector], dict[str, str]]:
+    """All connectors of the jars in a folder, by name, and why others can't be made."""
+    jpype = java.jpype
     modifier = jpype.JClass("java.lang.reflect.Modifier")
-    found = {}
+    found, failed = {}, {}
     for name in sorted(set(_named(folder))):
+        direction = ""
         try:
             kind = java.loader.loadClass(name)
             direction = next((each for each, base in _KINDS.items() if jpype.JClass(base).class_.isAssignableFrom(kind)), "")
             if direction and not modifier.isAbstract(kind.getModifiers()):
                 found[name] = _described(name, direction, java.new(name))
-        except (jpype.JException, TypeError):
-            # A class that is no connector, or lacks another one: who looks for it is told that it is not there.
+        except (jpype.JException, TypeError) as error:
+            # A class that can't even be loaded may be of anything.
+            if direction:
+                failed[name] = reason(error) if isinstance(error, jpype.JException) else str(error)
+    return [found[name] for name in sorted(found)], failed
+
+
+def stages(java: Java, folder: Path) -> dict[str, str]:
+    """All transforms, predicates and converters of the jars in a folder that can be made, with what they are, by name."""
+    jpype = java.jpype
+    modifier = jpype.JClass("java.lang.reflect.Modifier")
+    kinds = [(title, jpype.JClass(base).class_) for title, base in _STAGES.items()]
+    found = {}
+    for name in sorted({name for jar in folder.glob("*.jar") for name in classes(jar)}):
+        try:
+            kind = java.loader.loadClass(name)
+            title = next((title for title, base in kinds if base.isAssignableFrom(kind)), "")
+            if title and modifier.isPublic(kind.getModifiers()) and not modifier.isAbstract(kind.getModifiers()):
+                kind.getConstructor()
+                found[name] = title
+        except jpype.JException:
+            # A class that lacks another one, or can't be made without arguments: no configuration can name it.
             continue
-    return [found[name] for name in sorted(found)]
+    return found
 
 
 def _end_at_once(jpype: Any) -> None:
@@ -105,7 +140,11 @@ def main() -> None:
     output = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what plugins print is no answer
     try:
-        json.dump([asdict(each) for each in connectors(library, folder)], output)
+        java = opened(library, folder)
+        found, failed = connectors(java, folder)
+        # Those of a plugin with connectors are for these alone, and need no list.
+        alone = {} if found or failed else stages(java, folder)
+        json.dump({"connectors": [asdict(each) for each in found], "stages": alone, "failed": failed}, output)
         output.flush()
     except Exception as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")

@@ -1,7 +1,7 @@
 """The Java of this process, with the classes of Kafka Connect, and of plugins beside them.
 
 There is one for all that runs here, and it never ends before the process does. Classes of a plugin are loaded by Kafka's own
-PluginClassLoader: two plugins see nothing of each other.
+PluginClassLoader: two plugins see nothing of each other. What a plugin without a connector has is there for all.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 
 from connectors.kafka_connect.class_names import candidates
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError
-from rocketconnect_sdk.plugins.kafka import LIBRARY, JavaPlugin
+from rocketconnect_sdk.plugins.kafka import LIBRARY, JavaPlugin, installed
 
 MINIMUM_VERSION = 17
 USUAL_HEAP = 256 << 20
@@ -69,22 +69,23 @@ class Java:
     def __init__(self, plugin: JavaPlugin, heap: int = USUAL_HEAP) -> None:
         library = plugin.folder.parent / LIBRARY
         self.jpype = started(library, heap)
-        self._jars = [*plugin.jars, *library.glob("*.jar")]
-        file, url = self.jpype.JClass("java.io.File"), self.jpype.JClass("java.net.URL")
-        jars = [file(str(jar)).toURI().toURL() for jar in plugin.jars]
-        system = self.jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
-        loader = self.jpype.JClass("org.apache.kafka.connect.runtime.isolation.PluginClassLoader")
-        self.loader = loader(jars[0], self.jpype.JArray(url)(jars), system)
+        shared = [each for each in installed(plugin.folder.parent) if not each.connectors]
+        self._jars = [*plugin.jars, *library.glob("*.jar"), *(jar for each in shared for jar in each.jars)]
+        self.loader = self._loader(plugin)
+        self._shared = [self._loader(each) for each in shared]
 
     def enter(self) -> None:
         """What this thread calls from now on finds the classes of the plugin."""
         self.jpype.JClass("java.lang.Thread").currentThread().setContextClassLoader(self.loader)
 
     def load(self, name: str) -> Any:
-        """A class, by its full name. Raises PermanentError: there is none."""
+        """A class of the plugin, or of one without a connector, by its full name. Raises PermanentError: there is none."""
         try:
             return self.jpype.JClass(self.loader.loadClass(name))
         except self.jpype.JException as error:
+            for loader in self._shared:
+                with suppress(self.jpype.JException):
+                    return self.jpype.JClass(loader.loadClass(name))
             msg = f"there is no class {name} in the plugin: {reason(error)}"
             raise PermanentError(msg) from error
 
@@ -110,6 +111,13 @@ class Java:
         for key, text in texts.items():
             made.put(key, text)
         return made
+
+    def _loader(self, plugin: JavaPlugin) -> Any:
+        file, url = self.jpype.JClass("java.io.File"), self.jpype.JClass("java.net.URL")
+        jars = [file(str(jar)).toURI().toURL() for jar in plugin.jars]
+        system = self.jpype.JClass("java.lang.ClassLoader").getSystemClassLoader()
+        loader = self.jpype.JClass("org.apache.kafka.connect.runtime.isolation.PluginClassLoader")
+        return loader(jars[0], self.jpype.JArray(url)(jars), system)
 
     def proxy(self, interface: str, methods: Mapping[str, Any]) -> Any:
         """An object of an interface whose methods are functions of ours: all that it declares have to be there."""

@@ -11,6 +11,7 @@ from connectors.kafka_connect.options import HEAP, concealed, properties, refuse
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, OptionWrong, names_secret
 from rocketconnect_sdk.plugins.kafka import JavaConnector, JavaPlugin
+from rocketconnect_sdk.plugins.kafka_names import needs_kafka
 from rocketconnect_sdk.plugins.packages import NeedsPackages
 from rocketconnect_sdk.source import Plan
 
@@ -39,6 +40,10 @@ class OfJava(NeedsPackages):
             yield Problem("connector.class", self.connector.name, self.lacks, self.packages_fix)
             return
         yield from refused(config)
+        if needs_kafka(self.connector.name):
+            why = "speaks to Kafka itself, and there is none here"
+            yield Problem("connector.class", self.connector.name, why, "Use a connector of RocketConnect's own.")
+            return
         try:
             java = self.java(config)
         except PermanentError as error:

@@ -163,6 +163,7 @@ def _install_kafka(given: str, folder: Path) -> None:
         _end(Exit.UNAVAILABLE, str(error))
     lines = [f"{plugin.name} {plugin.version} is in {plugin.folder}:"]
     lines += [f"  {connector.direction:6}  {connector.name}  {connector.version}" for connector in plugin.connectors]
+    lines += [f"  {kind}  {name}" for name, kind in plugin.stages.items()]
     out.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
@@ -198,19 +199,26 @@ def list_installed(folder: FolderOption = None, output: OutputOption = Output.TA
             "version": plugin.version,
             "origin": plugin.origin,
             "connectors": [connector.name for connector in plugin.connectors],
+            "stages": dict(plugin.stages),
             "digests": dict(plugin.digests),
             "changed": changed,
         }
         for plugin, changed in found
     ]
     cells = [
-        (plugin.name, plugin.version, plugin.origin, "\n".join(each.name for each in plugin.connectors), ", ".join(changed) or "-")
+        (
+            plugin.name,
+            plugin.version,
+            plugin.origin,
+            "\n".join([*(each.name for each in plugin.connectors), *plugin.stages]),
+            ", ".join(changed) or "-",
+        )
         for plugin, changed in found
     ]
     emit(
         output,
         {"folder": str(place), "plugins": rows},
-        lambda: table_of(("NAME", "VERSION", "FROM", "CONNECTORS", "CHANGED"), cells),
+        lambda: table_of(("NAME", "VERSION", "FROM", "CLASSES", "CHANGED"), cells),
     )
 
 

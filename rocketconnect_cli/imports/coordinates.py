@@ -15,7 +15,6 @@ _ARTIFACTS = {
     "com.google.pubsub.kafka.": "com.google.cloud:pubsub-group-kafka-connector",
     **{f"io.debezium.connector.{name}.": f"io.debezium:debezium-connector-{end}" for name, end in _DEBEZIUM.items()},
 }
-_NEEDS_KAFKA = ("org.apache.kafka.connect.mirror.", "org.apache.iceberg.connect.", "io.tabular.iceberg.connect.")
 
 
 def how_to_install(class_name: str, version: str) -> str:
@@ -28,8 +27,3 @@ def how_to_install(class_name: str, version: str) -> str:
     artifact = next((artifact for start, artifact in _ARTIFACTS.items() if class_name.startswith(start)), "")
     what = f"{artifact}:{version or 'VERSION'}" if artifact else "FOLDER, of its jars in the worker's plugin.path"
     return f"rocketconnect plugins install {what}, where executors run; then rocketconnect plugins reload"
-
-
-def needs_kafka(class_name: str) -> bool:
-    """Whether a connector speaks to Kafka itself, beside what Kafka Connect does for it: it can't run without one."""
-    return class_name.startswith(_NEEDS_KAFKA)

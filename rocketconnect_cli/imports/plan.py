@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from rocketconnect_cli.imports.coordinates import how_to_install, needs_kafka
+from rocketconnect_cli.imports.coordinates import how_to_install
 from rocketconnect_cli.imports.translation import Translated, translated
 from rocketconnect_cli.imports.worker import OFFSETS_SINCE, There
 from rocketconnect_cli.shown import wanted_state
-from rocketconnect_sdk.plugins.kafka_names import BROUGHT, OFFSET, partition_name
+from rocketconnect_sdk.plugins.kafka_names import BROUGHT, OFFSET, needs_kafka, partition_name
 from rocketconnect_sdk.wording.counts import counted
 
 _STILL = ("STOPPED", "PAUSED")

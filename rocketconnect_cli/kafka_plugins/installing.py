@@ -86,11 +86,11 @@ def _installed(given: str, folder: Path, on_progress: OnProgress) -> JavaPlugin:
             take_jars(Path(given), jars)
             match = _NAMED.fullmatch(_stem(Path(given).resolve().name))
             name, version = match.groups() if match else (_stem(Path(given).resolve().name), "")
-        connectors = _connectors(library, jars, given)
+        connectors, stages = _inspected(library, jars, given)
         digests = {jar.name: sha256(jar) for jar in sorted(jars.glob("*.jar"))}
-        version = version or connectors[0].version or "0"
+        version = version or (connectors[0].version if connectors else "") or "0"
         origin = given if COORDINATES.fullmatch(given) else Path(given).name
-        plugin = JavaPlugin(name, version, origin, digests, connectors, folder / _place(name, version))
+        plugin = JavaPlugin(name, version, origin, digests, connectors, folder / _place(name, version), stages)
         if (same := _same(plugin, there)) is not None:
             return same
         (jars / MANIFEST).write_text(written(plugin), encoding="utf-8")
@@ -179,7 +179,7 @@ def _same(plugin: JavaPlugin, there: Sequence[JavaPlugin]) -> JavaPlugin | None:
     return None
 
 
-def _connectors(library: Path, jars: Path, given: str) -> list[JavaConnector]:
+def _inspected(library: Path, jars: Path, given: str) -> tuple[list[JavaConnector], Mapping[str, str]]:
     command = [sys.executable, "-P", "-m", _INSPECTION, str(library), str(jars)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
@@ -190,16 +190,19 @@ def _connectors(library: Path, jars: Path, given: str) -> list[JavaConnector]:
         msg = f"{given} can't be read: {done.stderr.strip()[-2000:]}"
         raise PluginRefused(msg)
     try:
-        connectors = [connector_of(each) for each in json.loads(done.stdout)]
+        found = json.loads(done.stdout)
+        connectors, stages = [connector_of(each) for each in found["connectors"]], found["stages"]
     except ValueError as error:
         msg = f"{given} can't be read: it ended Java while its connectors were looked for. {done.stderr.strip()[-2000:]}"
         raise PluginRefused(msg) from error
-    if not connectors:
+    if not connectors and not stages:
         msg = (
-            f"{given} is no plugin of Kafka Connect: no class of its jars is a SourceConnector or a SinkConnector that can be made"
+            f"{given} is no plugin of Kafka Connect: no class of its jars is a connector, a transform, a predicate or a converter "
+            "that can be made"
         )
+        msg += "".join(f"; {name}: {why[:300]}" for name, why in found["failed"].items())
         raise PluginRefused(msg)
-    return connectors
+    return connectors, stages
 
 
 def _library(folder: Path, on_progress: OnProgress) -> Path:

@@ -10,7 +10,7 @@ A folder appears by one rename when all in it is right. Nothing here starts Java
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +67,9 @@ class JavaPlugin:
         version: Of the artifact; of others that of its first connector.
         origin: GROUP:ARTIFACT:VERSION, or the name of the file.
         digests: By name of the jar: the SHA-256 of its content.
-        connectors: At least one.
+        connectors: Its own. Without one its stages are there for all connectors.
         folder: Where it is.
+        stages: By class: "transform", "predicate", "converter" or "header converter". Empty where it has connectors.
     """
 
     name: str
@@ -77,6 +78,7 @@ class JavaPlugin:
     digests: Mapping[str, str]
     connectors: Sequence[JavaConnector]
     folder: Path
+    stages: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def jars(self) -> list[Path]:
@@ -115,7 +117,8 @@ def _all(folder: Path) -> Iterator[JavaPlugin]:
         try:
             form = json.loads(manifest.read_text(encoding="utf-8"))
             connectors = [connector_of(each) for each in form["connectors"]]
-            yield JavaPlugin(form["name"], form["version"], form["origin"], form["digests"], connectors, manifest.parent)
+            named = form["name"], form["version"], form["origin"], form["digests"]
+            yield JavaPlugin(*named, connectors, manifest.parent, form.get("stages", {}))
         except (OSError, ValueError, KeyError, TypeError) as error:
             msg = f"{manifest} can't be read: {type(error).__name__}: {error}; uninstall the plugin and install it again"
             raise ValueError(msg) from error

@@ -10,6 +10,7 @@ OFFSET = "offset"
 BROUGHT = "[0,0]"
 """The offset of a position that was brought from elsewhere, before all that tasks give: its map says where reading goes on."""
 
+_NEEDS_KAFKA = ("org.apache.kafka.connect.mirror.", "org.apache.iceberg.connect.", "io.tabular.iceberg.connect.")
 _WRONG_IN_TOPIC = re.compile(r"[^A-Za-z0-9%|_-]")
 
 
@@ -30,3 +31,8 @@ def partition_of(name: str) -> dict[str, Any] | None:
 def topic_name(topic: str) -> str:
     """What a topic of Kafka is called in RocketMQ, which allows fewer characters: shop.public.orders is shop_public_orders."""
     return _WRONG_IN_TOPIC.sub("_", topic)
+
+
+def needs_kafka(class_name: str) -> bool:
+    """Whether a connector speaks to Kafka itself, beside what Kafka Connect does for it: it can't run without one."""
+    return class_name.startswith(_NEEDS_KAFKA)

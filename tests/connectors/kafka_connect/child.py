@@ -18,6 +18,7 @@ from rocketconnect_sdk.plugins.loader import find, plugins
 from rocketconnect_sdk.record import Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.sink import BufferedSink, Sink
 from rocketconnect_sdk.source import Source
+from services.executor.secrets.resolving import resolve, resolve_known
 
 SECONDS = 60.0
 
@@ -30,7 +31,7 @@ def offered(order: dict[str, Any]) -> Any:
 
 def check(order: dict[str, Any]) -> Any:
     """The problems of a configuration, and the keys of secrets."""
-    found = check_connector(order["config"])
+    found = check_connector(order["config"], resolve_known)
     return [[asdict(problem) for problem in found.problems], list(found.secret_keys)]
 
 
@@ -38,7 +39,7 @@ def source(order: dict[str, Any]) -> Any:
     """The batches of a source, until it has given so many records, from positions."""
     connector = find(order["config"]["connector.class"])
     assert isinstance(connector, Source)
-    config = parse_source(connector, order["config"])
+    config = resolve(parse_source(connector, order["config"]))
     positions = {name: Position(tuple(offset), resume) for name, (offset, resume) in order.get("positions", {}).items()}
     plan = connector.plan(config, 1, positions)
     task = connector.open(config, plan.tasks[0], TaskContext(epoch=order.get("epoch", 1), stores=True))
@@ -74,7 +75,7 @@ def sink(order: dict[str, Any]) -> Any:
     """What a sink says of each batch, and what is durable in the end."""
     connector = find(order["config"]["connector.class"])
     assert isinstance(connector, Sink)
-    config = parse_sink(connector, order["config"])
+    config = resolve(parse_sink(connector, order["config"]))
     assert isinstance(connector, BufferedSink)
     task = connector.open(config, connector.plan(config, 1).tasks[0], TaskContext())
     task.start()

@@ -14,10 +14,22 @@ from rocketconnect_kit.java.jars import jars_of
 SOURCE = "org.apache.kafka.connect.file.FileStreamSourceConnector"
 SINK = "org.apache.kafka.connect.file.FileStreamSinkConnector"
 POSTGRES = "io.debezium.connector.postgresql.PostgresConnector"
+MARIADB = "io.debezium.connector.mariadb.MariaDbConnector"
 _DEBEZIUM = (
     *(f"debezium-{name}-{DEBEZIUM_VERSION}.jar" for name in ("api", "config", "connect-plugins", "openlineage-api", "util")),
     *(f"debezium-connector-{name}-{DEBEZIUM_VERSION}.jar" for name in ("common", "postgres")),
     *("postgresql-*.jar", "protobuf-java-*.jar"),
+)
+
+
+_MARIADB = (
+    *(
+        f"debezium-{name}-{DEBEZIUM_VERSION}"
+        for name in ("api", "config", "connect-plugins", "ddl-parser", "openlineage-api", "util")
+    ),
+    *(f"debezium-storage-{name}-{DEBEZIUM_VERSION}" for name in ("file", "kafka")),
+    *(f"debezium-connector-{name}-{DEBEZIUM_VERSION}" for name in ("common", "binlog", "mariadb")),
+    *("antlr4-runtime", "mariadb-java-client", "mysql-binlog-connector-java", "zstd-jni"),
 )
 
 
@@ -41,6 +53,14 @@ def debezium_jars(folder: Path) -> Path:
 def debezium_plugin(folder: Path) -> Path:
     """Debezium's plugin for PostgreSQL, installed into a folder, which is returned."""
     install(str(debezium_jars(folder.parent / f"debezium-connector-postgres-{DEBEZIUM_VERSION}")), folder)
+    return folder
+
+
+def debezium_mariadb_plugin(folder: Path) -> Path:
+    """Debezium's plugin for MariaDB, installed into a folder, which is returned."""
+    given = folder.parent / f"debezium-connector-mariadb-{DEBEZIUM_VERSION}"
+    _copied(given, [f"{name}*.jar" for name in _MARIADB])
+    install(str(given), folder)
     return folder
 
 

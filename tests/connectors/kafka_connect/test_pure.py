@@ -1,16 +1,18 @@
 """What needs no Java: names of topics, secrets of tasks, frames."""
 
 import struct
+from pathlib import Path
 
 import pytest
 
 from connectors.kafka_connect.frames import Written, records_of
+from connectors.kafka_connect.offered import kind_of
 from connectors.kafka_connect.options import concealed, options_of, revealed
 from connectors.kafka_connect.topic_names import TopicNames
 from rocketconnect_sdk.configuration import foreign
 from rocketconnect_sdk.errors import PermanentError
-from rocketconnect_sdk.options import Kind
-from rocketconnect_sdk.plugins.kafka import JavaConnector, JavaOption
+from rocketconnect_sdk.options import Config, Kind
+from rocketconnect_sdk.plugins.kafka import JavaConnector, JavaOption, JavaPlugin
 
 
 def test_what_rocketmq_refuses_in_a_topic_becomes_an_underscore_and_two_topics_never_become_one() -> None:
@@ -60,3 +62,10 @@ def test_what_is_taken_for_a_secret_by_its_name_must_be_a_reference() -> None:
     given = {"db.password": "plain", "api.token": "${env:TOKEN}", "name": "x"}
     assert [problem.key for problem in foreign.problems(given)] == ["db.password"]
     assert foreign.secret_keys(given) == ["db.password", "api.token"]
+
+
+def test_a_connector_that_speaks_to_kafka_itself_is_refused_by_its_check() -> None:
+    connector = JavaConnector("org.apache.iceberg.connect.IcebergSinkConnector", "sink", "1", [])
+    made = kind_of(JavaPlugin("iceberg", "1", "", {}, [connector], Path()), connector)()
+    (problem,) = made.check(Config({}, {}))
+    assert (problem.key, problem.reason) == ("connector.class", "speaks to Kafka itself, and there is none here")

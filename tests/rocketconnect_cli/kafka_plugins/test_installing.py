@@ -80,7 +80,7 @@ def inspected(monkeypatch: pytest.MonkeyPatch) -> list[JavaConnector]:
     found = [CONNECTOR]
     monkeypatch.setattr(installing, "find_spec", lambda _name: True)
     monkeypatch.setattr(installing, "_library", lambda folder, _progress: folder)
-    monkeypatch.setattr(installing, "_connectors", lambda *_: found)
+    monkeypatch.setattr(installing, "_inspected", lambda *_: (found, {}))
     return found
 
 
@@ -110,11 +110,11 @@ def test_a_plugin_takes_no_name_that_hides_it_or_that_is_taken(tmp_path: Path) -
 
 @pytest.mark.usefixtures("inspected")
 def test_two_installs_at_once_are_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def slowly(*_: object) -> list[JavaConnector]:
+    def slowly(*_: object) -> tuple[list[JavaConnector], dict[str, str]]:
         time.sleep(0.05)
-        return [CONNECTOR]
+        return [CONNECTOR], {}
 
-    monkeypatch.setattr(installing, "_connectors", slowly)
+    monkeypatch.setattr(installing, "_inspected", slowly)
     jar = given(tmp_path, "weather-1.jar")
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda _: install(jar, tmp_path / "plugins"), range(8)))
@@ -138,7 +138,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_a_plugin_that_ends_java_while_it_is_looked_at_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installing, "_INSPECTION", "this")
     with pytest.raises(PluginRefused, match="ended Java"):
-        installing._connectors(tmp_path, tmp_path, "weather-1.jar")
+        installing._inspected(tmp_path, tmp_path, "weather-1.jar")
 
 
 @pytest.mark.slow
