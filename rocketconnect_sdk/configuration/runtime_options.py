@@ -280,6 +280,20 @@ SINK = (
         check=lambda group: name_problem(group, _GROUP_LENGTH),
         fix=f"Use up to {_GROUP_LENGTH} {CHARACTERS}, or leave it empty.",
     ),
+    Option(
+        "message.trace",
+        "Writes RocketMQ's message trace: that the sink got a message, when, and how long it took until it was durable. See "
+        "docs/message-trace.md.",
+        Kind.BOOL,
+        "false",
+    ),
+    Option(
+        "message.trace.topic",
+        "The trace topic of the brokers (their msgTraceTopicName).",
+        default="RMQ_SYS_TRACE_TOPIC",
+        check=topic_problem,
+        fix=f"Use 1 to {TOPIC_LENGTH} {CHARACTERS}.",
+    ),
     # A column of a batch in memory holds less than 2 GiB.
     Option("batch.bytes", "About how many bytes of values are written at once.", Kind.SIZE, "32MiB", minimum=1, maximum=1 << 30),
     Option("batch.records", "How many records are written at once at most.", Kind.INT, "500000", minimum=1, maximum=10_000_000),

@@ -6,7 +6,6 @@ the ids and the keys of the messages that the contexts tell of.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,11 @@ TRACE_TOPIC = "RMQ_SYS_TRACE_TOPIC"
 _FIELD, _CONTEXT = "\x01", "\x02"
 _NONE = "null"
 """What RocketMQ's clients write where a message has no keys or no tag."""
-_BROKEN = re.compile("[\x01\x02]")
 MESSAGE_TYPES = ("normal", "transaction", "committed transaction", "delayed", "ordered")
 """By their numbers."""
 RESULTS = ("success", "time-out", "exception", "returned null", "failed")
 """What became of a consumption, by its number."""
+_FAILED = RESULTS.index("failed")
 TRANSACTION_STATES = {"COMMIT_MESSAGE": "committed", "ROLLBACK_MESSAGE": "rolled back", "UNKNOW": "unknown"}
 
 
@@ -119,31 +118,37 @@ def decode_trace(body: bytes) -> tuple[list[TraceContext], int]:
     return found, garbled
 
 
-def encode_trace(contexts: Sequence[ConsumptionBegan | ConsumptionEnded]) -> bytes:
-    """Return the body of a trace message.
+@dataclass(frozen=True, slots=True)
+class Consumption:
+    """How a consumer group got some messages at once; what it says of them goes into the trace topic.
 
-    Raises:
-        ValueError: a text holds U+0001 or U+0002.
+    No text may hold U+0001 or U+0002.
+
+    Attributes:
+        region: Of the broker: the messages' property MSG_REGION.
+        group: The consumer group.
+        request_id: Another one each time.
+        began_ms: When, in milliseconds since 1970.
+        ended_ms: When it was done with them.
     """
-    return "".join(_encoded(context) for context in contexts).encode()
 
+    region: str
+    group: str
+    request_id: str
+    began_ms: int
+    ended_ms: int
 
-def _encoded(context: ConsumptionBegan | ConsumptionEnded) -> str:
-    # An empty field at the end would be lost to RocketMQ's own decoder, which then fails at the whole message.
-    keys = context.keys or _NONE
-    fields: tuple[object, ...]
-    if isinstance(context, ConsumptionBegan):
-        began = (context.time_ms, context.region, context.group, context.request_id, context.message_id, context.retries, keys)
-        fields = ("SubBefore", *began)
-    else:
-        success = "true" if context.success else "false"
-        ended = (context.request_id, context.message_id, context.cost_ms, success, keys, RESULTS.index(context.result))
-        fields = ("SubAfter", *ended, context.time_ms, context.group)
-    texts = [str(field) for field in fields]
-    if any(map(_BROKEN.search, texts)):
-        msg = f"a field of {texts!r} holds U+0001 or U+0002"
-        raise ValueError(msg)
-    return _FIELD.join(texts) + _CONTEXT
+    def encode(self, message_id: str, keys: str, *, success: bool) -> str:
+        """Return the contexts of one of its messages, its begin and its end: a part of the body of a trace message."""
+        # An empty field at the end would be lost to RocketMQ's own decoder, which then fails at the whole message.
+        keys = keys or _NONE
+        end = "true" if success else "false"
+        code = 0 if success else _FAILED
+        return (
+            f"SubBefore\x01{self.began_ms}\x01{self.region}\x01{self.group}\x01{self.request_id}\x01{message_id}\x010\x01{keys}\x02"
+            f"SubAfter\x01{self.request_id}\x01{message_id}\x01{self.ended_ms - self.began_ms}\x01{end}\x01{keys}\x01{code}\x01"
+            f"{self.ended_ms}\x01{self.group}\x02"
+        )
 
 
 def _text(value: str) -> str:

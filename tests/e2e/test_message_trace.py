@@ -1,4 +1,4 @@
-"""RocketMQ's message trace: what Java clients write is shown, as RocketMQ's own tool shows it."""
+"""RocketMQ's message trace: what Java clients and our sinks write is shown, as RocketMQ's own tool shows it."""
 
 import json
 import os
@@ -78,16 +78,25 @@ def test_what_traced_java_clients_do_with_a_message_is_shown_as_rocketmqs_own_to
         assert traced(instance, "traced", "--key", word) == [message]
     assert traced(instance, "traced", "--key", "order-2") == []
 
+    # A sink of ours gets the message, too.
+    config = {"connector.class": "stdout", "topics": "traced", "engine": "native", "message.trace": "true"}
+    instance.api.request("POST", "/v1/connectors", body={"name": "traced-out", "config": config})
+    wait_until(lambda: len(traced(instance, "traced", "--id", message_id)[0]["steps"]) == 4, 120)
+    ours = traced(instance, "traced", "--id", message_id)[0]["steps"][-1]
+    assert (ours["kind"], ours["group"], ours["result"]) == ("TRACE_STEP_KIND_CONSUMED", "connect-traced-out", "success")
+    instance.api.request("DELETE", "/v1/connectors/traced-out")
+
     # RocketMQ's own tool tells the same.
     shown = admin_tool(rocketmq_jars(), instance.ready["nameServer"], tmp_path, "queryMsgTraceById", "-i", message_id)
     lines = [line.split() for line in shown.splitlines() if line.startswith(("Pub", "Sub"))]
     assert sorted((line[0], line[1], line[2], line[-1]) for line in lines) == sorted(
-        (kind, step["group"], step["clientHost"], step["result"]) for kind, step in (("Pub", sent), ("Sub", first), ("Sub", second))
+        (kind, step["group"], step["clientHost"], step["result"])
+        for kind, step in (("Pub", sent), ("Sub", first), ("Sub", second), ("Sub", ours))
     )
 
     code, out, _ = rc(instance.url, "topic", "trace", "traced", "--key", "order-1")
     assert code == 0
-    assert [line.split()[2] for line in out.splitlines()[2:]] == ["sent", "consumed", "consumed"]
+    assert [line.split()[2] for line in out.splitlines()[2:]] == ["sent", "consumed", "consumed", "consumed"]
     code, _, err = rc(instance.url, "topic", "trace", "traced", "--key", "order-1", "--trace-topic", "nobodys")
     assert code != 0
     assert "there is no trace topic 'nobodys'. Set traceTopicEnable=true" in err

@@ -3,13 +3,13 @@
 import pytest
 
 from rocketmq_remoting.protocol.trace import (
+    Consumption,
     ConsumptionBegan,
     ConsumptionEnded,
     Recalled,
     Sent,
     TransactionEnded,
     decode_trace,
-    encode_trace,
 )
 
 # As RocketMQ 5.5's Java client wrote them.
@@ -125,10 +125,13 @@ def test_no_bytes_stop_the_decoder() -> None:
 
 
 def test_what_is_written_is_read_again_and_has_something_in_the_place_of_no_keys() -> None:
-    assert encode_trace([_BEGAN, _ENDED]) == body(_BEFORE, _AFTER)
-    without = ConsumptionBegan(time_ms=1, region="", group="g", request_id="R", message_id="ID1", retries=0, keys="")
+    got = Consumption("DefaultRegion", "consumer", "REQ1", 1796116288859, 1796116288865)
+    written = got.encode("ID1", "order-1 other", success=False)
+    assert written.encode() == body(_BEFORE.replace("|ID1|1|", "|ID1|0|"), _AFTER)
     # RocketMQ's own decoder fails where the last field is empty.
-    assert encode_trace([without]) == body("SubBefore|1||g|R|ID1|0|null")
-    assert decode_trace(encode_trace([without])) == ([without], 0)
-    with pytest.raises(ValueError, match="holds U"):
-        encode_trace([ConsumptionBegan(time_ms=1, region="", group="g\x01", request_id="R", message_id="I", retries=0, keys="")])
+    before, after = got.encode("ID1", "", success=True).rstrip("\x02").split("\x02")
+    assert before.endswith("\x010\x01null")
+    (began, ended), garbled = decode_trace(f"{before}\x02{after}\x02".encode())
+    assert (began.message_id, ended.message_id, garbled) == ("ID1", "ID1", 0)
+    assert isinstance(ended, ConsumptionEnded)
+    assert (ended.keys, ended.result, ended.success, ended.cost_ms) == ("", "success", True, 6)
