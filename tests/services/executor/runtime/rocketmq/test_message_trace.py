@@ -59,8 +59,12 @@ def test_of_a_buffered_sink_the_trace_tells_what_is_durable(tasks: Tasks) -> Non
     puts = len(notes(file, "puts"))
     running.reporter.wait_for(lambda: len(notes(file, "puts")) > puts + 2)
     assert steps(tasks.client, tasks.topic, key) == []
+    stopped_ms = time.time() * 1000
     assert running.stop().clean
     wait_until(lambda: [step.result for step in steps(tasks.client, tasks.topic, key)] == ["success"], 60)
+    (step,) = steps(tasks.client, tasks.topic, key)
+    assert step.took_ms is not None
+    assert step.time_ms + step.took_ms > stopped_ms - 100
 
 
 @pytest.mark.parametrize("tasks", ["batch"], indirect=True)
