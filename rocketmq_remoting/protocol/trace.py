@@ -151,6 +151,34 @@ class Consumption:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a producer sent some messages at once, with success; what it says of them goes into the trace topic.
+
+    No text may hold U+0001 or U+0002.
+
+    Attributes:
+        group: The producer group.
+        topic: Where to.
+        store_host: The address of the broker.
+        began_ms: When, in milliseconds since 1970.
+        cost_ms: How long it took.
+    """
+
+    group: str
+    topic: str
+    store_host: str
+    began_ms: int
+    cost_ms: int
+
+    def encode(self, message_id: str, tags: str, keys: str, body_bytes: int, offset_message_id: str) -> str:
+        """Return the context of one of its messages: a part of the body of a trace message."""
+        return (
+            f"Pub\x01{self.began_ms}\x01\x01{self.group}\x01{self.topic}\x01{message_id}\x01{tags or _NONE}\x01{keys or _NONE}\x01"
+            f"{self.store_host}\x01{body_bytes}\x01{self.cost_ms}\x010\x01{offset_message_id}\x01true\x02"
+        )
+
+
 def _text(value: str) -> str:
     return "" if value == _NONE else value
 

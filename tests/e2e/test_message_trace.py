@@ -11,6 +11,8 @@ import pytest
 
 from rocketconnect_cli.embedded.rocketmq_jars import rocketmq_jars
 from rocketconnect_kit.java.find import find_javac
+from rocketmq_remoting import Client, PulledMessage
+from services.executor.topics.traces import id_of
 from tests.processes import wait_until
 from tests.rocketmq_admin import admin_tool
 from tests.spoken import rc
@@ -102,3 +104,32 @@ def test_what_traced_java_clients_do_with_a_message_is_shown_as_rocketmqs_own_to
     assert "there is no trace topic 'nobodys'. Set traceTopicEnable=true" in err
     assert rc(instance.url, "topic", "trace", "traced")[0] == 2
     assert "there is no topic 'untraced'" in rc(instance.url, "topic", "trace", "untraced", "--key", "x")[2]
+
+
+def test_what_our_source_has_sent_and_our_sink_has_got_is_shown_by_rocketmqs_own_tool(instance: Any, tmp_path: Path) -> None:
+    lines = instance.folder / "traced.txt"
+    lines.write_text("one\n")
+    source = {"connector.class": "file_source", "topic": "traced-lines", "filename": str(lines)}
+    sink = {"connector.class": "stdout", "topics": "traced-lines", "engine": "native"}
+    for name, config in (("traced-from", source), ("traced-to", sink)):
+        instance.api.request("POST", "/v1/connectors", body={"name": name, "config": {**config, "message.trace": "true"}})
+
+    def sent() -> list[PulledMessage]:
+        if not client.topic_exists("traced-lines"):
+            return []
+        return [message for queue in client.queues("traced-lines") for message in client.pull(queue, 0).messages]
+
+    with Client(instance.ready["nameServer"]) as client:
+        wait_until(lambda: bool(sent()), 120)
+        (message_id,) = map(id_of, sent())
+    wait_until(lambda: len((traced(instance, "traced-lines", "--id", message_id) or [{}])[0].get("steps", [])) == 2, 120)
+    first, second = traced(instance, "traced-lines", "--id", message_id)[0]["steps"]
+    assert [step["group"] for step in (first, second)] == ["connect-traced-from", "connect-traced-to"]
+    shown = admin_tool(rocketmq_jars(), instance.ready["nameServer"], tmp_path, "queryMsgTraceById", "-i", message_id)
+    lines_of = [line.split() for line in shown.splitlines() if line.startswith(("Pub", "Sub"))]
+    assert [(line[0], line[1], line[-1]) for line in lines_of] == [
+        ("Pub", "connect-traced-from", "success"),
+        ("Sub", "connect-traced-to", "success"),
+    ]
+    for name in ("traced-to", "traced-from"):
+        instance.api.request("DELETE", f"/v1/connectors/{name}")

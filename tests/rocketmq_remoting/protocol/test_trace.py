@@ -7,6 +7,7 @@ from rocketmq_remoting.protocol.trace import (
     ConsumptionBegan,
     ConsumptionEnded,
     Recalled,
+    Sending,
     Sent,
     TransactionEnded,
     decode_trace,
@@ -135,3 +136,12 @@ def test_what_is_written_is_read_again_and_has_something_in_the_place_of_no_keys
     assert (began.message_id, ended.message_id, garbled) == ("ID1", "ID1", 0)
     assert isinstance(ended, ConsumptionEnded)
     assert (ended.keys, ended.result, ended.success, ended.cost_ms) == ("", "success", True, 6)
+
+
+def test_what_a_producer_writes_is_read_again() -> None:
+    sending = Sending("producer", "orders", "127.0.0.1:16089", 1796116284056, 400)
+    written = sending.encode("ID1", "tag", "order-1 other", 6, "7F01")
+    assert written.encode() == body(_PUB.replace("DefaultRegion", ""))
+    ((sent,), garbled) = decode_trace(sending.encode("ID1", "", "", 0, "7F01").encode())
+    assert isinstance(sent, Sent)
+    assert (sent.tags, sent.keys, sent.success, garbled) == ("", "", True, 0)

@@ -1,4 +1,4 @@
-"""What sinks write into RocketMQ's message trace: real broker, real positions, real tasks."""
+"""What sinks and sources write into RocketMQ's message trace: real broker, real positions, real tasks."""
 
 import time
 
@@ -8,9 +8,9 @@ from rocketmq_remoting import Client, Message, MessageQueue
 from rocketmq_remoting.batch import DecodedBatch, encode_batch
 from services.executor.contract.task import Kind
 from services.executor.runtime.rocketmq import message_trace
-from services.executor.runtime.rocketmq.message_trace import MessageTrace, Noted
+from services.executor.runtime.rocketmq.message_trace import MessageTrace, Noted, TraceWriter
 from services.executor.topics.steps import Step
-from services.executor.topics.traces import Asked, TraceReader
+from services.executor.topics.traces import Asked, TraceReader, id_of
 from tests.processes import wait_until
 from tests.services.executor.runtime.conftest import Tasks, notes, produce, values
 from tests.shared_rocketmq import RocketMQ
@@ -98,7 +98,7 @@ def test_what_does_not_fit_is_left_out_and_told(rocketmq: RocketMQ, monkeypatch:
     monkeypatch.setattr(message_trace, "_MOST_HELD", 3)
     logs: list[str] = []
     with Client(rocketmq.name_server) as client:
-        trace = MessageTrace(client, _TRACE_TOPIC, "group", lambda _, message: logs.append(message))
+        trace = MessageTrace(TraceWriter(client, _TRACE_TOPIC, lambda _, message: logs.append(message)), "group")
         for until in (2, 4):
             trace.written("q", until, time.monotonic(), Noted("", [(until - 2, f"id-{until}", ""), (until - 1, f"id-{until}", "")]))
         trace.durable({"q": 4})
@@ -112,7 +112,7 @@ def test_many_messages_become_few_of_the_trace_and_all_of_them_are_found(rocketm
     with Client(rocketmq.name_server) as client:
         (trace_queue,) = client.queues(_TRACE_TOPIC)
         before = client.max_offset(trace_queue)
-        trace = MessageTrace(client, _TRACE_TOPIC, "group", lambda *_: None)
+        trace = MessageTrace(TraceWriter(client, _TRACE_TOPIC, lambda *_: None), "group")
         ids = [f"{topic}-{number}" for number in range(2000)]
         trace.written("q", 2000, time.monotonic(), Noted("r", [(number, one, "") for number, one in enumerate(ids)]))
         trace.durable({"q": 2000})
@@ -123,10 +123,33 @@ def test_many_messages_become_few_of_the_trace_and_all_of_them_are_found(rocketm
         assert client.max_offset(trace_queue) - before < 20
 
 
+@pytest.mark.parametrize("tasks", ["normal", "batch"], indirect=True)
+def test_what_a_source_has_sent_is_told_under_the_ids_that_its_consumers_see(tasks: Tasks) -> None:
+    file = tasks.path / "lines.txt"
+    key = f"key-{tasks.unique}"
+    file.write_text(f"{key} one\nother two\n")
+    tasks.create_topic(1)
+    config = {"connector.class": "lines", "files": str(file), "keyed": "true", "message.trace": "true"}
+    running = tasks.start(Kind.SOURCE, config)
+    running.reporter.wait_for_out(2)
+    (queue,) = tasks.client.queues(tasks.topic)
+    messages = tasks.client.pull(queue, 0, suspend=5).messages
+    for message in messages:
+        wait_until(lambda message=message: len(steps(tasks.client, tasks.topic, message_id=id_of(message))) == 1, 60)  # type: ignore[misc]
+        (step,) = steps(tasks.client, tasks.topic, message_id=id_of(message))
+        assert (step.kind, step.group, step.result) == ("SENT", "connect-source", "success")
+        assert step.store_host == message.store_host
+        assert step.took_ms is not None
+        assert abs(step.time_ms - message.store_timestamp_ms) < 60_000
+    if tasks.topic_type == "normal":
+        assert len(steps(tasks.client, tasks.topic, key)) == 1
+    assert running.stop().clean
+
+
 def test_only_messages_whose_trace_is_on_are_noted_and_none_of_the_trace_itself(rocketmq: RocketMQ) -> None:
     def noted(topic: str, properties: bytes) -> list[tuple[int, str, str]]:
         with Client(rocketmq.name_server) as client:
-            trace = MessageTrace(client, _TRACE_TOPIC, "group", lambda *_: None)
+            trace = MessageTrace(TraceWriter(client, _TRACE_TOPIC, lambda *_: None), "group")
             batch = DecodedBatch.unsent(MessageQueue(topic, "b", 0), 7, b"x", properties)
             return list(trace.note(batch, None).messages)
 
