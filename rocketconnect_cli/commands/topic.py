@@ -20,6 +20,7 @@ from rocketconnect_cli.names.senders import Senders
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api
 from rocketconnect_cli.shown import local_time
 from rocketconnect_cli.signed import author
+from rocketconnect_cli.tables import traces
 from rocketconnect_sdk.wording.counts import counted
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="List topics, look at their messages, create and delete some.")
@@ -58,6 +59,9 @@ SinceOption = Annotated[
 ]
 KeyOption = Annotated[
     str, typer.Option("--key", help="Only messages with this key, the newest, by RocketMQ's index; with --since from there on.")
+]
+TraceTopicOption = Annotated[
+    str, typer.Option("--trace-topic", metavar="TOPIC", help="The topic with the trace, where it is not RMQ_SYS_TRACE_TOPIC.")
 ]
 PropertiesOption = Annotated[bool, typer.Option("--properties", help="Show all properties of each message, RocketMQ's own too.")]
 MOST = 100
@@ -236,6 +240,27 @@ def tail(
                 answer = _peek(client, topic, {**asked, "places": answer["next"], "messages": MOST})
         except KeyboardInterrupt:
             raise typer.Exit(int(Exit.OK)) from None
+
+
+@app.command()
+@with_api
+def trace(
+    topic: Topic,
+    key: Annotated[str, typer.Option("--key", help="The messages with this key, the newest 10.")] = "",
+    message_id: Annotated[str, typer.Option("--id", metavar="ID", help="The message with this id: its UNIQ_KEY.")] = "",
+    since: SinceOption = "",
+    trace_topic: TraceTopicOption = "",
+    url: UrlOption = URL,
+    output: OutputOption = Output.TABLE,
+) -> None:
+    """Show who sent messages, where they are, and which consumer groups got them, as RocketMQ's message trace tells it."""
+    if bool(key) == bool(message_id):
+        raise ApiError(Exit.WRONG, {"detail": "give --key KEY or --id ID: messages are looked for by one of them"})
+    asked = {"key": key, "messageId": message_id, "traceTopic": trace_topic, **_start(None, since)}
+    query = {name: value for name, value in asked.items() if value}
+    with api(url) as client:
+        answer = client.request("GET", f"{_path(topic)}/traces", query=query, like={"messages": [{"messageId": ""}]})
+    emit(output, answer, lambda: list(traces.shown(answer)))
 
 
 def _path(topic: str) -> str:

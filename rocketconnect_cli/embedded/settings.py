@@ -61,6 +61,8 @@ def broker_settings(port: int, name_server: str, data_dir: Path) -> dict[str, st
         "maxTransferBytesOnMessageInDisk": str(8 * _MIB),
         # SQL92 filters.
         "enablePropertyFilter": "true",
+        # The topic of the message trace, which costs nothing while no client writes into it.
+        "traceTopicEnable": "true",
         # Topics are created on purpose, with a chosen number of queues; a typing error must not make one.
         "autoCreateTopicEnable": "false",
         "autoCreateSubscriptionGroup": "true",

@@ -29,6 +29,7 @@ _READ = frozenset(
         "position.v1.PositionService/ListPositionSnapshots",
         "topic.v1.TopicService/ListTopics",
         "topic.v1.TopicService/PeekTopic",
+        "topic.v1.TopicService/TraceMessages",
         "state.v1.StateService/GetConnectorState",
         "state.v1.StateService/ListConnectorStates",
         "state.v1.StateService/WatchConnectorState",

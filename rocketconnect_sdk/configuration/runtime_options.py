@@ -195,6 +195,23 @@ _TOPIC = (
     ),
 )
 
+_MESSAGE_TRACE = (
+    Option(
+        "message.trace",
+        "Writes RocketMQ's message trace: which messages the source sent, or the sink got, when, and how long it took. See "
+        "docs/message-trace.md.",
+        Kind.BOOL,
+        "false",
+    ),
+    Option(
+        "message.trace.topic",
+        "The trace topic of the brokers (their msgTraceTopicName).",
+        default="RMQ_SYS_TRACE_TOPIC",
+        check=topic_problem,
+        fix=f"Use 1 to {TOPIC_LENGTH} {CHARACTERS}.",
+    ),
+)
+
 ORIGIN_SHARED = Option(
     "origin.shared",
     "Another source may read the same into the same topic, which then has each record once for each of them. Otherwise a source "
@@ -218,6 +235,7 @@ SOURCE = (
     ORIGIN_SHARED,
     Option("batch.bytes", "About how many bytes of values are sent at once.", Kind.SIZE, "1MiB", minimum=1, maximum=4 << 20),
     Option("batch.records", "How many records are sent at once at most.", Kind.INT, "10000", minimum=1, maximum=1_000_000),
+    *_MESSAGE_TRACE,
     Option("linger", "How long a batch that is not full waits for more records.", Kind.DURATION, "0s", maximum=60),
     Option(
         "on.gap",
@@ -280,6 +298,7 @@ SINK = (
         check=lambda group: name_problem(group, _GROUP_LENGTH),
         fix=f"Use up to {_GROUP_LENGTH} {CHARACTERS}, or leave it empty.",
     ),
+    *_MESSAGE_TRACE,
     # A column of a batch in memory holds less than 2 GiB.
     Option("batch.bytes", "About how many bytes of values are written at once.", Kind.SIZE, "32MiB", minimum=1, maximum=1 << 30),
     Option("batch.records", "How many records are written at once at most.", Kind.INT, "500000", minimum=1, maximum=10_000_000),

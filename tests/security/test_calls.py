@@ -113,6 +113,7 @@ TABLE = {
     "topic.v1.TopicService/EnsureTopic": Row(ORDERS, BROKERS),
     "topic.v1.TopicService/ListTopics": Row(LOOKS, BROKERS),
     "topic.v1.TopicService/PeekTopic": Row(LOOKS, LIMITED),
+    "topic.v1.TopicService/TraceMessages": Row(LOOKS, BROKERS),
 }
 _ON_EXECUTORS = ("deadletter.", "executor.", "topic.")
 

@@ -844,6 +844,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/topics/{topic}/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What RocketMQ's message trace tells of messages: who sent them, and which consumer groups got them
+         * @description What RocketMQ's message trace tells of messages: who sent them, and which consumer groups got them. Clients write it that have it switched on, into a topic of the brokers; where that is not there: FAILED_PRECONDITION (TRACE_TOPIC_NOT_FOUND).
+         */
+        get: operations["TopicService_TraceMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/topics/{topic}:peek": {
         parameters: {
             query?: never;
@@ -2513,6 +2533,19 @@ export interface components {
             /** @description Where to go on. Empty: there are no more. */
             nextPageToken?: string;
         };
+        /** @description What is known of a message. */
+        "topic.MessageTrace": {
+            /** @description Its id. */
+            messageId?: string;
+            /** @description Its keys, separated by spaces. */
+            keys?: string;
+            /** @description Its tag. */
+            tags?: string;
+            /** @description Where it is stored. Not set: the index of its topic does not have it, as that of a batch topic. */
+            stored?: components["schemas"]["topic.StoredMessage"];
+            /** @description What happened to it, the oldest first. None: no client that has the trace switched on sent it or got it. */
+            steps?: components["schemas"]["topic.TraceStep"][];
+        };
         /** @description See TopicService.PeekTopic. */
         "topic.PeekTopicResponse": {
             /** @description Everything that is wrong with the configuration; then there are no records. */
@@ -2564,6 +2597,30 @@ export interface components {
             incarnation?: string;
             /** @description Its offset there, a JSON array of integers. */
             offset?: string;
+        };
+        /** @description Where a message is stored. */
+        "topic.StoredMessage": {
+            /** @description "topic/broker/number". */
+            queue?: string;
+            /**
+             * Format: int64
+             * @description Its offset there.
+             */
+            offset?: string;
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            storeTime?: string;
+            /** @description The address of the broker, "host:port". */
+            storeHost?: string;
+            /** @description The address of its producer, "host:port". */
+            bornHost?: string;
+            /**
+             * Format: int64
+             * @description Of the body, as it is stored.
+             */
+            bytes?: string;
         };
         /** @description A topic. */
         "topic.Topic": {
@@ -2618,6 +2675,59 @@ export interface components {
              */
             rows?: number;
         };
+        /** @description See TopicService.TraceMessages. */
+        "topic.TraceMessagesResponse": {
+            /** @description What is known of each message, the oldest first. */
+            messages?: components["schemas"]["topic.MessageTrace"][];
+            /**
+             * Format: int32
+             * @description How many parts of the trace could not be read; they are left out.
+             */
+            garbled?: number;
+            /** @description Why this may not be all. */
+            trouble?: string;
+        };
+        /** @description Something that happened to a message, as the client tells it that did it, by its own clock. */
+        "topic.TraceStep": {
+            /** @description What. */
+            kind?: components["schemas"]["topic.TraceStepKind"];
+            /** @description The group of the producer or consumer. Empty: an old client does not tell it. */
+            group?: string;
+            /** @description The address of the client. */
+            clientHost?: string;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            time?: string;
+            /**
+             * @description How long it took. Not set: it is not told.
+             * @example 1.5s
+             */
+            took?: string;
+            /** @description "success" or "failed"; of a consumption also "time-out", "exception", "returned null"; of a transaction "committed", "rolled back", "unknown". Empty: its end is not told. */
+            result?: string;
+            /**
+             * Format: int32
+             * @description Of a consumption: how often the group had sent the message back before.
+             */
+            retries?: number;
+            /** @description Of a send or a transaction: the address of the broker. */
+            storeHost?: string;
+            /** @description Of a send: "normal", "transaction", "committed transaction", "delayed" or "ordered". */
+            messageType?: string;
+        };
+        /**
+         * @description What a step of a trace tells.
+         *
+         *     - TRACE_STEP_KIND_UNSPECIFIED: Never sent.
+         *     - TRACE_STEP_KIND_SENT: A producer sent the message.
+         *     - TRACE_STEP_KIND_CONSUMED: A consumer group got it.
+         *     - TRACE_STEP_KIND_TRANSACTION_ENDED: A producer ended its transaction.
+         *     - TRACE_STEP_KIND_RECALLED: A producer took it back before it was delivered.
+         * @enum {string}
+         */
+        "topic.TraceStepKind": "TRACE_STEP_KIND_UNSPECIFIED" | "TRACE_STEP_KIND_SENT" | "TRACE_STEP_KIND_CONSUMED" | "TRACE_STEP_KIND_TRANSACTION_ENDED" | "TRACE_STEP_KIND_RECALLED";
     };
     responses: never;
     parameters: never;
@@ -4489,6 +4599,47 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["topic.DeleteTopicResponse"];
+                };
+            };
+            /** @description Refused. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    TopicService_TraceMessages: {
+        parameters: {
+            query?: {
+                /** @description Messages with this key, the newest 10 of them. */
+                key?: string;
+                /** @description The message with this id: its UNIQ_KEY; of one that has none the id of the broker's (offsetMsgId). */
+                messageId?: string;
+                /** @description Only what was stored at or after this time. */
+                since?: string;
+                /** @description The name of the trace topic. Empty: RMQ_SYS_TRACE_TOPIC. */
+                traceTopic?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The topic. */
+                topic: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["topic.TraceMessagesResponse"];
                 };
             };
             /** @description Refused. */

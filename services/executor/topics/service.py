@@ -34,6 +34,7 @@ from rocketconnect_sdk.permissions.dead_letter_topics import USUAL, may_hold_dea
 from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import TopicConfig
+from rocketmq_remoting.protocol.trace import TRACE_TOPIC
 from rocketmq_remoting.topics import check_topic_name
 from services.executor.contract.answers import Peeked
 from services.executor.contract.endpoints import Endpoints
@@ -44,6 +45,7 @@ from services.executor.runtime.rocketmq.internal_topics import is_internal
 from services.executor.runtime.rocketmq.shared_client import SharedClient
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.topics import wire
+from services.executor.topics.traces import Asked, TraceReader, TraceTopicMissing
 from services.executor.topics.users import keeps_letters, users
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ _OF_LETTERS = 0.6
 """The part of its time in which it is looked whether dead letters would go with a topic."""
 _OF_PEEK = 0.7
 """The part of its time in which messages are read; the rest is for starting and ending."""
+_OF_TRACE = 0.8
+"""The part of its time in which trace messages are read."""
 _USUAL_MESSAGES, _MOST_MESSAGES = 10, 100
 _USUAL_QUEUES, _MOST_QUEUES = 8, 1024
 _NAMED = 10
@@ -216,6 +220,31 @@ class TopicService(TopicServiceServicer):
         if answer.is_missing:
             raise await self._not_found(request.topic)
         return wire.peeked(answer)
+
+    async def TraceMessages(self, request: pb.TraceMessagesRequest, context: ServicerContext) -> pb.TraceMessagesResponse:
+        """See the proto."""
+        key, message_id = request.key.strip(), request.message_id.strip()
+        if bool(key) == bool(message_id):
+            value = request.key or request.message_id
+            raise _invalid("key", value, "is to be given, or message_id, and not both", "name a key or an id that messages have")
+        since_ms = request.since.ToMilliseconds() if request.HasField("since") else 0
+        asked = Asked(request.topic, key, message_id, since_ms, request.trace_topic or TRACE_TOPIC)
+        until = time.monotonic() + _seconds(context) * _OF_TRACE
+
+        def trace(client: Client) -> pb.TraceMessagesResponse | None:
+            if not client.topic_exists(asked.topic):
+                return None
+            reader = TraceReader(client, asked, until)
+            try:
+                found = reader.traces()
+            except TraceTopicMissing as error:
+                raise FailedPrecondition("TRACE_TOPIC_NOT_FOUND", str(error), topic=asked.trace_topic) from error
+            return pb.TraceMessagesResponse(messages=map(wire.traced, found), garbled=reader.garbled, trouble=reader.trouble)
+
+        answer = await self._ask(trace)
+        if answer is None:
+            raise await self._not_found(request.topic)
+        return answer
 
     async def _connectors(self) -> list[connectors.Connector]:
         """Return all connectors that there are. Raises what the config service answers."""

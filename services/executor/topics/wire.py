@@ -10,6 +10,12 @@ from rocketconnect.topic.v1 import topic_service_pb2 as pb
 from services.executor import wire
 from services.executor.contract.answers import Peeked, PeekedRecord
 from services.executor.contract.questions import AtOffset, AtPlaces, AtTime
+from services.executor.runtime.rocketmq.queue_names import text
+from services.executor.topics.steps import Step
+from services.executor.topics.traces import Trace
+
+_END_OF_TIME_MS = 253_402_300_800_000
+"""The year 10,000, which no timestamp reaches; others write what they like into a trace."""
 
 
 def start(request: pb.PeekTopicRequest) -> AtOffset | AtTime | AtPlaces | None:
@@ -41,6 +47,35 @@ def peeked(value: Peeked) -> pb.PeekTopicResponse:
         next=pb.Places(offsets=value.next),
         trouble=value.trouble,
     )
+
+
+def traced(value: Trace) -> pb.MessageTrace:
+    """Return what is known of a message."""
+    found = pb.MessageTrace(message_id=value.message_id, keys=value.keys, tags=value.tags, steps=map(_step, value.steps))
+    if value.stored is not None:
+        message = value.stored
+        found.stored.queue, found.stored.offset = text(message.queue), message.queue_offset
+        found.stored.store_time.FromMilliseconds(message.store_timestamp_ms)
+        found.stored.store_host, found.stored.born_host = message.store_host, message.born_host
+        found.stored.bytes = len(message.body)
+    return found
+
+
+def _step(value: Step) -> pb.TraceStep:
+    found = pb.TraceStep(
+        kind=pb.TraceStepKind.Value(f"TRACE_STEP_KIND_{value.kind}"),
+        group=value.group,
+        client_host=value.client_host,
+        result=value.result,
+        retries=value.retries,
+        store_host=value.store_host,
+        message_type=value.message_type,
+    )
+    if 0 < value.time_ms < _END_OF_TIME_MS:
+        found.time.FromMilliseconds(value.time_ms)
+    if value.took_ms is not None:
+        found.took.FromMilliseconds(value.took_ms)
+    return found
 
 
 def _record(value: PeekedRecord) -> pb.TopicRecord:

@@ -205,3 +205,51 @@ def test_rows_are_told_from_the_messages_that_hold_them(rest_factory: RestFactor
     assert out.splitlines()[-1] == "Shown: 3 of the 3,009 rows of 2 packed messages."
     rest = rest_factory(200, {**_ANSWER, "records": [_RECORD]})
     assert "Shown" not in run("peek", "orders", "--url", rest.url)[1]
+
+
+def test_a_trace_is_shown_step_by_step_and_says_what_is_missing(rest_factory: RestFactory) -> None:
+    sent = {
+        "kind": "TRACE_STEP_KIND_SENT",
+        "group": "producers",
+        "clientHost": "10.0.0.1",
+        "time": "2026-01-01T10:00:00.123Z",
+        "took": "1.004s",
+        "result": "success",
+        "storeHost": "10.0.0.9:10911",
+        "messageType": "delayed",
+    }
+    got = {"kind": "TRACE_STEP_KIND_CONSUMED", "group": "readers", "retries": 2}
+    stored = {
+        "queue": "orders/b/0",
+        "offset": "7",
+        "storeTime": "2026-01-01T10:00:00.500Z",
+        "storeHost": "10.0.0.9:10911",
+        "bytes": "9",
+    }
+    traced = {"messageId": "ID1", "keys": "k", "tags": "t", "stored": stored, "steps": [sent, got]}
+    answer = {"messages": [traced, {"messageId": "ID2", "steps": []}], "garbled": 1, "trouble": "there was no time"}
+    rest = rest_factory(200, answer)
+    code, out, _ = run(
+        "trace", "o/x", "--key", "k", "--trace-topic", "theirs", "--since", "2026-01-01T10:00:00Z", "--url", rest.url
+    )
+    assert code == 0
+    assert rest.asked[0].startswith("GET /v1/topics/o%2Fx/traces?")
+    for part in ("key=k", "traceTopic=theirs", "since=2026-01-01T10%3A00%3A00%2B00%3A00"):
+        assert part in rest.asked[0]
+    assert "messageId" not in rest.asked[0]
+    head, _, first, second, other, none, garbled, trouble = out.splitlines()
+    for part in ("ID1", "orders/b/0 7 of 10.0.0.9:10911", "9 bytes", 'key "k"', "tag t"):
+        assert part in head
+    for part in (".123Z", "sent", "producers", "10.0.0.1", "1,004 ms", "success", "to 10.0.0.9:10911, delayed"):
+        assert part in first
+    assert second.split() == ["-", "consumed", "readers", "-", "-", "not", "told", "retry", "2"]
+    assert "ID2" in other
+    assert "no trace" in none
+    assert garbled == "1 part of the trace can't be read, and is left out."
+    assert trouble == "This may not be all: there was no time."
+    assert json.loads(run("trace", "o", "--id", "ID1", "-o", "json", "--url", rest.url)[1]) == answer
+    for words in ((), ("--key", "k", "--id", "ID1")):
+        code, _, err = run("trace", "o", *words, "--url", rest.url)
+        assert (code, "--key KEY or --id ID" in err) == (2, True)
+    nothing = rest_factory(200, {"messages": []})
+    assert "No message with a trace is there." in run("trace", "o", "--key", "k", "--url", nothing.url)[1]

@@ -23,12 +23,13 @@ _sym_db = _symbol_database.Default()
 
 
 from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
+from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from rocketconnect.connector.v1 import connector_pb2 as rocketconnect_dot_connector_dot_v1_dot_connector__pb2
 from rocketconnect.record.v1 import record_pb2 as rocketconnect_dot_record_dot_v1_dot_record__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/topic/v1/topic_service.proto\x12\x16rocketconnect.topic.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"k\n\x05Topic\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x06queues\x18\x02 \x03(\x0b\x32!.rocketconnect.topic.v1.QueueEnds\x12\x10\n\x08internal\x18\x03 \x01(\x08\x12\x0f\n\x07trouble\x18\x04 \x01(\t\"<\n\tQueueEnds\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x10\n\x08\x65\x61rliest\x18\x02 \x01(\x03\x12\x0e\n\x06latest\x18\x03 \x01(\x03\"[\n\x11ListTopicsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08internal\x18\x03 \x01(\x08\x12\r\n\x05names\x18\x04 \x03(\t\"\\\n\x12ListTopicsResponse\x12-\n\x06topics\x18\x01 \x03(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x12\x45nsureTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06queues\x18\x02 \x01(\x05\x12\r\n\x05\x62\x61tch\x18\x03 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"T\n\x13\x45nsureTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x0f\n\x07\x65xisted\x18\x02 \x01(\x08\"C\n\x12\x44\x65leteTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12\x0f\n\x07letters\x18\x03 \x01(\x08\"h\n\x13\x44\x65leteTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x12\n\nconnectors\x18\x02 \x03(\t\x12\x0f\n\x07letters\x18\x03 \x01(\x03\"\xbe\x02\n\x10PeekTopicRequest\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x44\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x34.rocketconnect.topic.v1.PeekTopicRequest.ConfigEntry\x12\x10\n\x08messages\x18\x03 \x01(\x05\x12\r\n\x05queue\x18\x04 \x01(\t\x12\x10\n\x06offset\x18\x05 \x01(\x03H\x00\x12+\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x30\n\x06places\x18\x07 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.PlacesH\x00\x12\x0b\n\x03key\x18\x08 \x01(\t\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05start\"v\n\x06Places\x12<\n\x07offsets\x18\x01 \x03(\x0b\x32+.rocketconnect.topic.v1.Places.OffsetsEntry\x1a.\n\x0cOffsetsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"k\n\x0bSourceStamp\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x03\x12\x11\n\tpartition\x18\x03 \x01(\t\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\x12\x0e\n\x06offset\x18\x05 \x01(\t\"\x8c\x03\n\x0bTopicRecord\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0b\n\x03row\x18\x03 \x01(\x05\x12.\n\nstore_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x62ytes\x18\x05 \x01(\x03\x12\x34\n\x06record\x18\x06 \x01(\x0b\x32$.rocketconnect.record.v1.ShownRecord\x12\x0f\n\x07problem\x18\x07 \x01(\t\x12\x0c\n\x04\x62ody\x18\x08 \x01(\t\x12G\n\nproperties\x18\t \x03(\x0b\x32\x33.rocketconnect.topic.v1.TopicRecord.PropertiesEntry\x12\x33\n\x06source\x18\n \x01(\x0b\x32#.rocketconnect.topic.v1.SourceStamp\x12\x0c\n\x04rows\x18\x0b \x01(\x05\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xbf\x01\n\x11PeekTopicResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x34\n\x07records\x18\x02 \x03(\x0b\x32#.rocketconnect.topic.v1.TopicRecord\x12,\n\x04next\x18\x03 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.Places\x12\x0f\n\x07trouble\x18\x04 \x01(\t2\x99\x04\n\x0cTopicService\x12w\n\nListTopics\x12).rocketconnect.topic.v1.ListTopicsRequest\x1a*.rocketconnect.topic.v1.ListTopicsResponse\"\x12\x82\xd3\xe4\x93\x02\x0c\x12\n/v1/topics\x12\x84\x01\n\x0b\x45nsureTopic\x12*.rocketconnect.topic.v1.EnsureTopicRequest\x1a+.rocketconnect.topic.v1.EnsureTopicResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x1a\x11/v1/topics/{name}:\x01*\x12\x81\x01\n\x0b\x44\x65leteTopic\x12*.rocketconnect.topic.v1.DeleteTopicRequest\x1a+.rocketconnect.topic.v1.DeleteTopicResponse\"\x19\x82\xd3\xe4\x93\x02\x13*\x11/v1/topics/{name}\x12\x84\x01\n\tPeekTopic\x12(.rocketconnect.topic.v1.PeekTopicRequest\x1a).rocketconnect.topic.v1.PeekTopicResponse\"\"\x82\xd3\xe4\x93\x02\x1c\"\x17/v1/topics/{topic}:peek:\x01*Br\n io.github.rocketconnect.topic.v1P\x01ZLgithub.com/rocketconnect/rocketconnect/gen/go/rocketconnect/topic/v1;topicv1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*rocketconnect/topic/v1/topic_service.proto\x12\x16rocketconnect.topic.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\x1a$rocketconnect/record/v1/record.proto\"k\n\x05Topic\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x31\n\x06queues\x18\x02 \x03(\x0b\x32!.rocketconnect.topic.v1.QueueEnds\x12\x10\n\x08internal\x18\x03 \x01(\x08\x12\x0f\n\x07trouble\x18\x04 \x01(\t\"<\n\tQueueEnds\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x10\n\x08\x65\x61rliest\x18\x02 \x01(\x03\x12\x0e\n\x06latest\x18\x03 \x01(\x03\"[\n\x11ListTopicsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\x12\x10\n\x08internal\x18\x03 \x01(\x08\x12\r\n\x05names\x18\x04 \x03(\t\"\\\n\x12ListTopicsResponse\x12-\n\x06topics\x18\x01 \x03(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"Q\n\x12\x45nsureTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06queues\x18\x02 \x01(\x05\x12\r\n\x05\x62\x61tch\x18\x03 \x01(\x08\x12\x0e\n\x06\x61uthor\x18\x04 \x01(\t\"T\n\x13\x45nsureTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x0f\n\x07\x65xisted\x18\x02 \x01(\x08\"C\n\x12\x44\x65leteTopicRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06\x61uthor\x18\x02 \x01(\t\x12\x0f\n\x07letters\x18\x03 \x01(\x08\"h\n\x13\x44\x65leteTopicResponse\x12,\n\x05topic\x18\x01 \x01(\x0b\x32\x1d.rocketconnect.topic.v1.Topic\x12\x12\n\nconnectors\x18\x02 \x03(\t\x12\x0f\n\x07letters\x18\x03 \x01(\x03\"\xbe\x02\n\x10PeekTopicRequest\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x44\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x34.rocketconnect.topic.v1.PeekTopicRequest.ConfigEntry\x12\x10\n\x08messages\x18\x03 \x01(\x05\x12\r\n\x05queue\x18\x04 \x01(\t\x12\x10\n\x06offset\x18\x05 \x01(\x03H\x00\x12+\n\x05since\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x30\n\x06places\x18\x07 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.PlacesH\x00\x12\x0b\n\x03key\x18\x08 \x01(\t\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\x42\x07\n\x05start\"v\n\x06Places\x12<\n\x07offsets\x18\x01 \x03(\x0b\x32+.rocketconnect.topic.v1.Places.OffsetsEntry\x1a.\n\x0cOffsetsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x03:\x02\x38\x01\"k\n\x0bSourceStamp\x12\x15\n\rconnector_uid\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x03\x12\x11\n\tpartition\x18\x03 \x01(\t\x12\x13\n\x0bincarnation\x18\x04 \x01(\x03\x12\x0e\n\x06offset\x18\x05 \x01(\t\"\x8c\x03\n\x0bTopicRecord\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0b\n\x03row\x18\x03 \x01(\x05\x12.\n\nstore_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\r\n\x05\x62ytes\x18\x05 \x01(\x03\x12\x34\n\x06record\x18\x06 \x01(\x0b\x32$.rocketconnect.record.v1.ShownRecord\x12\x0f\n\x07problem\x18\x07 \x01(\t\x12\x0c\n\x04\x62ody\x18\x08 \x01(\t\x12G\n\nproperties\x18\t \x03(\x0b\x32\x33.rocketconnect.topic.v1.TopicRecord.PropertiesEntry\x12\x33\n\x06source\x18\n \x01(\x0b\x32#.rocketconnect.topic.v1.SourceStamp\x12\x0c\n\x04rows\x18\x0b \x01(\x05\x1a\x31\n\x0fPropertiesEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xbf\x01\n\x11PeekTopicResponse\x12\x35\n\x08problems\x18\x01 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x12\x34\n\x07records\x18\x02 \x03(\x0b\x32#.rocketconnect.topic.v1.TopicRecord\x12,\n\x04next\x18\x03 \x01(\x0b\x32\x1e.rocketconnect.topic.v1.Places\x12\x0f\n\x07trouble\x18\x04 \x01(\t\"\x86\x01\n\x14TraceMessagesRequest\x12\r\n\x05topic\x18\x01 \x01(\t\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x12\n\nmessage_id\x18\x03 \x01(\t\x12)\n\x05since\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0btrace_topic\x18\x05 \x01(\t\"q\n\x15TraceMessagesResponse\x12\x36\n\x08messages\x18\x01 \x03(\x0b\x32$.rocketconnect.topic.v1.MessageTrace\x12\x0f\n\x07garbled\x18\x02 \x01(\x05\x12\x0f\n\x07trouble\x18\x03 \x01(\t\"\xa7\x01\n\x0cMessageTrace\x12\x12\n\nmessage_id\x18\x01 \x01(\t\x12\x0c\n\x04keys\x18\x02 \x01(\t\x12\x0c\n\x04tags\x18\x03 \x01(\t\x12\x35\n\x06stored\x18\x04 \x01(\x0b\x32%.rocketconnect.topic.v1.StoredMessage\x12\x30\n\x05steps\x18\x05 \x03(\x0b\x32!.rocketconnect.topic.v1.TraceStep\"\x94\x01\n\rStoredMessage\x12\r\n\x05queue\x18\x01 \x01(\t\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12.\n\nstore_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\nstore_host\x18\x04 \x01(\t\x12\x11\n\tborn_host\x18\x05 \x01(\t\x12\r\n\x05\x62ytes\x18\x06 \x01(\x03\"\x82\x02\n\tTraceStep\x12\x33\n\x04kind\x18\x01 \x01(\x0e\x32%.rocketconnect.topic.v1.TraceStepKind\x12\r\n\x05group\x18\x02 \x01(\t\x12\x13\n\x0b\x63lient_host\x18\x03 \x01(\t\x12(\n\x04time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\'\n\x04took\x18\x05 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x0e\n\x06result\x18\x06 \x01(\t\x12\x0f\n\x07retries\x18\x07 \x01(\x05\x12\x12\n\nstore_host\x18\x08 \x01(\t\x12\x14\n\x0cmessage_type\x18\t \x01(\t*\xad\x01\n\rTraceStepKind\x12\x1f\n\x1bTRACE_STEP_KIND_UNSPECIFIED\x10\x00\x12\x18\n\x14TRACE_STEP_KIND_SENT\x10\x01\x12\x1c\n\x18TRACE_STEP_KIND_CONSUMED\x10\x02\x12%\n!TRACE_STEP_KIND_TRANSACTION_ENDED\x10\x03\x12\x1c\n\x18TRACE_STEP_KIND_RECALLED\x10\x04\x32\xab\x05\n\x0cTopicService\x12w\n\nListTopics\x12).rocketconnect.topic.v1.ListTopicsRequest\x1a*.rocketconnect.topic.v1.ListTopicsResponse\"\x12\x82\xd3\xe4\x93\x02\x0c\x12\n/v1/topics\x12\x84\x01\n\x0b\x45nsureTopic\x12*.rocketconnect.topic.v1.EnsureTopicRequest\x1a+.rocketconnect.topic.v1.EnsureTopicResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x1a\x11/v1/topics/{name}:\x01*\x12\x81\x01\n\x0b\x44\x65leteTopic\x12*.rocketconnect.topic.v1.DeleteTopicRequest\x1a+.rocketconnect.topic.v1.DeleteTopicResponse\"\x19\x82\xd3\xe4\x93\x02\x13*\x11/v1/topics/{name}\x12\x84\x01\n\tPeekTopic\x12(.rocketconnect.topic.v1.PeekTopicRequest\x1a).rocketconnect.topic.v1.PeekTopicResponse\"\"\x82\xd3\xe4\x93\x02\x1c\"\x17/v1/topics/{topic}:peek:\x01*\x12\x8f\x01\n\rTraceMessages\x12,.rocketconnect.topic.v1.TraceMessagesRequest\x1a-.rocketconnect.topic.v1.TraceMessagesResponse\"!\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/topics/{topic}/tracesBr\n io.github.rocketconnect.topic.v1P\x01ZLgithub.com/rocketconnect/rocketconnect/gen/go/rocketconnect/topic/v1;topicv1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -50,38 +51,52 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TOPICSERVICE'].methods_by_name['DeleteTopic']._serialized_options = b'\202\323\344\223\002\023*\021/v1/topics/{name}'
   _globals['_TOPICSERVICE'].methods_by_name['PeekTopic']._loaded_options = None
   _globals['_TOPICSERVICE'].methods_by_name['PeekTopic']._serialized_options = b'\202\323\344\223\002\034\"\027/v1/topics/{topic}:peek:\001*'
-  _globals['_TOPIC']._serialized_start=215
-  _globals['_TOPIC']._serialized_end=322
-  _globals['_QUEUEENDS']._serialized_start=324
-  _globals['_QUEUEENDS']._serialized_end=384
-  _globals['_LISTTOPICSREQUEST']._serialized_start=386
-  _globals['_LISTTOPICSREQUEST']._serialized_end=477
-  _globals['_LISTTOPICSRESPONSE']._serialized_start=479
-  _globals['_LISTTOPICSRESPONSE']._serialized_end=571
-  _globals['_ENSURETOPICREQUEST']._serialized_start=573
-  _globals['_ENSURETOPICREQUEST']._serialized_end=654
-  _globals['_ENSURETOPICRESPONSE']._serialized_start=656
-  _globals['_ENSURETOPICRESPONSE']._serialized_end=740
-  _globals['_DELETETOPICREQUEST']._serialized_start=742
-  _globals['_DELETETOPICREQUEST']._serialized_end=809
-  _globals['_DELETETOPICRESPONSE']._serialized_start=811
-  _globals['_DELETETOPICRESPONSE']._serialized_end=915
-  _globals['_PEEKTOPICREQUEST']._serialized_start=918
-  _globals['_PEEKTOPICREQUEST']._serialized_end=1236
-  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_start=1182
-  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_end=1227
-  _globals['_PLACES']._serialized_start=1238
-  _globals['_PLACES']._serialized_end=1356
-  _globals['_PLACES_OFFSETSENTRY']._serialized_start=1310
-  _globals['_PLACES_OFFSETSENTRY']._serialized_end=1356
-  _globals['_SOURCESTAMP']._serialized_start=1358
-  _globals['_SOURCESTAMP']._serialized_end=1465
-  _globals['_TOPICRECORD']._serialized_start=1468
-  _globals['_TOPICRECORD']._serialized_end=1864
-  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_start=1815
-  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_end=1864
-  _globals['_PEEKTOPICRESPONSE']._serialized_start=1867
-  _globals['_PEEKTOPICRESPONSE']._serialized_end=2058
-  _globals['_TOPICSERVICE']._serialized_start=2061
-  _globals['_TOPICSERVICE']._serialized_end=2598
+  _globals['_TOPICSERVICE'].methods_by_name['TraceMessages']._loaded_options = None
+  _globals['_TOPICSERVICE'].methods_by_name['TraceMessages']._serialized_options = b'\202\323\344\223\002\033\022\031/v1/topics/{topic}/traces'
+  _globals['_TRACESTEPKIND']._serialized_start=2927
+  _globals['_TRACESTEPKIND']._serialized_end=3100
+  _globals['_TOPIC']._serialized_start=247
+  _globals['_TOPIC']._serialized_end=354
+  _globals['_QUEUEENDS']._serialized_start=356
+  _globals['_QUEUEENDS']._serialized_end=416
+  _globals['_LISTTOPICSREQUEST']._serialized_start=418
+  _globals['_LISTTOPICSREQUEST']._serialized_end=509
+  _globals['_LISTTOPICSRESPONSE']._serialized_start=511
+  _globals['_LISTTOPICSRESPONSE']._serialized_end=603
+  _globals['_ENSURETOPICREQUEST']._serialized_start=605
+  _globals['_ENSURETOPICREQUEST']._serialized_end=686
+  _globals['_ENSURETOPICRESPONSE']._serialized_start=688
+  _globals['_ENSURETOPICRESPONSE']._serialized_end=772
+  _globals['_DELETETOPICREQUEST']._serialized_start=774
+  _globals['_DELETETOPICREQUEST']._serialized_end=841
+  _globals['_DELETETOPICRESPONSE']._serialized_start=843
+  _globals['_DELETETOPICRESPONSE']._serialized_end=947
+  _globals['_PEEKTOPICREQUEST']._serialized_start=950
+  _globals['_PEEKTOPICREQUEST']._serialized_end=1268
+  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_start=1214
+  _globals['_PEEKTOPICREQUEST_CONFIGENTRY']._serialized_end=1259
+  _globals['_PLACES']._serialized_start=1270
+  _globals['_PLACES']._serialized_end=1388
+  _globals['_PLACES_OFFSETSENTRY']._serialized_start=1342
+  _globals['_PLACES_OFFSETSENTRY']._serialized_end=1388
+  _globals['_SOURCESTAMP']._serialized_start=1390
+  _globals['_SOURCESTAMP']._serialized_end=1497
+  _globals['_TOPICRECORD']._serialized_start=1500
+  _globals['_TOPICRECORD']._serialized_end=1896
+  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_start=1847
+  _globals['_TOPICRECORD_PROPERTIESENTRY']._serialized_end=1896
+  _globals['_PEEKTOPICRESPONSE']._serialized_start=1899
+  _globals['_PEEKTOPICRESPONSE']._serialized_end=2090
+  _globals['_TRACEMESSAGESREQUEST']._serialized_start=2093
+  _globals['_TRACEMESSAGESREQUEST']._serialized_end=2227
+  _globals['_TRACEMESSAGESRESPONSE']._serialized_start=2229
+  _globals['_TRACEMESSAGESRESPONSE']._serialized_end=2342
+  _globals['_MESSAGETRACE']._serialized_start=2345
+  _globals['_MESSAGETRACE']._serialized_end=2512
+  _globals['_STOREDMESSAGE']._serialized_start=2515
+  _globals['_STOREDMESSAGE']._serialized_end=2663
+  _globals['_TRACESTEP']._serialized_start=2666
+  _globals['_TRACESTEP']._serialized_end=2924
+  _globals['_TOPICSERVICE']._serialized_start=3103
+  _globals['_TOPICSERVICE']._serialized_end=3786
 # @@protoc_insertion_point(module_scope)

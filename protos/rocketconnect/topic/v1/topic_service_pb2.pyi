@@ -7,9 +7,11 @@ control plane.
 
 from collections import abc as _abc
 from google.protobuf import descriptor as _descriptor
+from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from rocketconnect.connector.v1 import connector_pb2 as _connector_pb2
 from rocketconnect.record.v1 import record_pb2 as _record_pb2
 import builtins as _builtins
@@ -22,6 +24,38 @@ else:
     from typing_extensions import TypeAlias as _TypeAlias, Never as _Never
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class _TraceStepKind:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _TraceStepKindEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_TraceStepKind.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    TRACE_STEP_KIND_UNSPECIFIED: _TraceStepKind.ValueType  # 0
+    """Never sent."""
+    TRACE_STEP_KIND_SENT: _TraceStepKind.ValueType  # 1
+    """A producer sent the message."""
+    TRACE_STEP_KIND_CONSUMED: _TraceStepKind.ValueType  # 2
+    """A consumer group got it."""
+    TRACE_STEP_KIND_TRANSACTION_ENDED: _TraceStepKind.ValueType  # 3
+    """A producer ended its transaction."""
+    TRACE_STEP_KIND_RECALLED: _TraceStepKind.ValueType  # 4
+    """A producer took it back before it was delivered."""
+
+class TraceStepKind(_TraceStepKind, metaclass=_TraceStepKindEnumTypeWrapper):
+    """What a step of a trace tells."""
+
+TRACE_STEP_KIND_UNSPECIFIED: TraceStepKind.ValueType  # 0
+"""Never sent."""
+TRACE_STEP_KIND_SENT: TraceStepKind.ValueType  # 1
+"""A producer sent the message."""
+TRACE_STEP_KIND_CONSUMED: TraceStepKind.ValueType  # 2
+"""A consumer group got it."""
+TRACE_STEP_KIND_TRANSACTION_ENDED: TraceStepKind.ValueType  # 3
+"""A producer ended its transaction."""
+TRACE_STEP_KIND_RECALLED: TraceStepKind.ValueType  # 4
+"""A producer took it back before it was delivered."""
+Global___TraceStepKind: _TypeAlias = TraceStepKind  # noqa: Y015
 
 @_typing.final
 class Topic(_message.Message):
@@ -573,3 +607,221 @@ class PeekTopicResponse(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___PeekTopicResponse: _TypeAlias = PeekTopicResponse  # noqa: Y015
+
+@_typing.final
+class TraceMessagesRequest(_message.Message):
+    """See TopicService.TraceMessages. Either a key or a message id."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    TOPIC_FIELD_NUMBER: _builtins.int
+    KEY_FIELD_NUMBER: _builtins.int
+    MESSAGE_ID_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    TRACE_TOPIC_FIELD_NUMBER: _builtins.int
+    topic: _builtins.str
+    """The topic."""
+    key: _builtins.str
+    """Messages with this key, the newest 10 of them."""
+    message_id: _builtins.str
+    """The message with this id: its UNIQ_KEY; of one that has none the id of the broker's (offsetMsgId)."""
+    trace_topic: _builtins.str
+    """The name of the trace topic. Empty: RMQ_SYS_TRACE_TOPIC."""
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """Only what was stored at or after this time."""
+
+    def __init__(
+        self,
+        *,
+        topic: _builtins.str = ...,
+        key: _builtins.str = ...,
+        message_id: _builtins.str = ...,
+        since: _timestamp_pb2.Timestamp | None = ...,
+        trace_topic: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["since", b"since"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "message_id", b"message_id", "since", b"since", "topic", b"topic", "trace_topic", b"trace_topic"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TraceMessagesRequest: _TypeAlias = TraceMessagesRequest  # noqa: Y015
+
+@_typing.final
+class TraceMessagesResponse(_message.Message):
+    """See TopicService.TraceMessages."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MESSAGES_FIELD_NUMBER: _builtins.int
+    GARBLED_FIELD_NUMBER: _builtins.int
+    TROUBLE_FIELD_NUMBER: _builtins.int
+    garbled: _builtins.int
+    """How many parts of the trace could not be read; they are left out."""
+    trouble: _builtins.str
+    """Why this may not be all."""
+    @_builtins.property
+    def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___MessageTrace]:
+        """What is known of each message, the oldest first."""
+
+    def __init__(
+        self,
+        *,
+        messages: _abc.Iterable[Global___MessageTrace] | None = ...,
+        garbled: _builtins.int = ...,
+        trouble: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["garbled", b"garbled", "messages", b"messages", "trouble", b"trouble"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TraceMessagesResponse: _TypeAlias = TraceMessagesResponse  # noqa: Y015
+
+@_typing.final
+class MessageTrace(_message.Message):
+    """What is known of a message."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MESSAGE_ID_FIELD_NUMBER: _builtins.int
+    KEYS_FIELD_NUMBER: _builtins.int
+    TAGS_FIELD_NUMBER: _builtins.int
+    STORED_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    message_id: _builtins.str
+    """Its id."""
+    keys: _builtins.str
+    """Its keys, separated by spaces."""
+    tags: _builtins.str
+    """Its tag."""
+    @_builtins.property
+    def stored(self) -> Global___StoredMessage:
+        """Where it is stored. Not set: the index of its topic does not have it, as that of a batch topic."""
+
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___TraceStep]:
+        """What happened to it, the oldest first. None: no client that has the trace switched on sent it or got it."""
+
+    def __init__(
+        self,
+        *,
+        message_id: _builtins.str = ...,
+        keys: _builtins.str = ...,
+        tags: _builtins.str = ...,
+        stored: Global___StoredMessage | None = ...,
+        steps: _abc.Iterable[Global___TraceStep] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["stored", b"stored"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keys", b"keys", "message_id", b"message_id", "steps", b"steps", "stored", b"stored", "tags", b"tags"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___MessageTrace: _TypeAlias = MessageTrace  # noqa: Y015
+
+@_typing.final
+class StoredMessage(_message.Message):
+    """Where a message is stored."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    QUEUE_FIELD_NUMBER: _builtins.int
+    OFFSET_FIELD_NUMBER: _builtins.int
+    STORE_TIME_FIELD_NUMBER: _builtins.int
+    STORE_HOST_FIELD_NUMBER: _builtins.int
+    BORN_HOST_FIELD_NUMBER: _builtins.int
+    BYTES_FIELD_NUMBER: _builtins.int
+    queue: _builtins.str
+    """"topic/broker/number"."""
+    offset: _builtins.int
+    """Its offset there."""
+    store_host: _builtins.str
+    """The address of the broker, "host:port"."""
+    born_host: _builtins.str
+    """The address of its producer, "host:port"."""
+    bytes: _builtins.int
+    """Of the body, as it is stored."""
+    @_builtins.property
+    def store_time(self) -> _timestamp_pb2.Timestamp:
+        """When."""
+
+    def __init__(
+        self,
+        *,
+        queue: _builtins.str = ...,
+        offset: _builtins.int = ...,
+        store_time: _timestamp_pb2.Timestamp | None = ...,
+        store_host: _builtins.str = ...,
+        born_host: _builtins.str = ...,
+        bytes: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["store_time", b"store_time"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["born_host", b"born_host", "bytes", b"bytes", "offset", b"offset", "queue", b"queue", "store_host", b"store_host", "store_time", b"store_time"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___StoredMessage: _TypeAlias = StoredMessage  # noqa: Y015
+
+@_typing.final
+class TraceStep(_message.Message):
+    """Something that happened to a message, as the client tells it that did it, by its own clock."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    KIND_FIELD_NUMBER: _builtins.int
+    GROUP_FIELD_NUMBER: _builtins.int
+    CLIENT_HOST_FIELD_NUMBER: _builtins.int
+    TIME_FIELD_NUMBER: _builtins.int
+    TOOK_FIELD_NUMBER: _builtins.int
+    RESULT_FIELD_NUMBER: _builtins.int
+    RETRIES_FIELD_NUMBER: _builtins.int
+    STORE_HOST_FIELD_NUMBER: _builtins.int
+    MESSAGE_TYPE_FIELD_NUMBER: _builtins.int
+    kind: Global___TraceStepKind.ValueType
+    """What."""
+    group: _builtins.str
+    """The group of the producer or consumer. Empty: an old client does not tell it."""
+    client_host: _builtins.str
+    """The address of the client."""
+    result: _builtins.str
+    """"success" or "failed"; of a consumption also "time-out", "exception", "returned null"; of a transaction "committed",
+    "rolled back", "unknown". Empty: its end is not told.
+    """
+    retries: _builtins.int
+    """Of a consumption: how often the group had sent the message back before."""
+    store_host: _builtins.str
+    """Of a send or a transaction: the address of the broker."""
+    message_type: _builtins.str
+    """Of a send: "normal", "transaction", "committed transaction", "delayed" or "ordered"."""
+    @_builtins.property
+    def time(self) -> _timestamp_pb2.Timestamp:
+        """When it began."""
+
+    @_builtins.property
+    def took(self) -> _duration_pb2.Duration:
+        """How long it took. Not set: it is not told."""
+
+    def __init__(
+        self,
+        *,
+        kind: Global___TraceStepKind.ValueType = ...,
+        group: _builtins.str = ...,
+        client_host: _builtins.str = ...,
+        time: _timestamp_pb2.Timestamp | None = ...,
+        took: _duration_pb2.Duration | None = ...,
+        result: _builtins.str = ...,
+        retries: _builtins.int = ...,
+        store_host: _builtins.str = ...,
+        message_type: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time", "took", b"took"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["client_host", b"client_host", "group", b"group", "kind", b"kind", "message_type", b"message_type", "result", b"result", "retries", b"retries", "store_host", b"store_host", "time", b"time", "took", b"took"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___TraceStep: _TypeAlias = TraceStep  # noqa: Y015

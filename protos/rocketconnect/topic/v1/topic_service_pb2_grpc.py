@@ -29,7 +29,7 @@ class TopicServiceStub:
     """Topics, as the executors' user of RocketMQ sees them, or another one that a request to read names.
 
     Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says;
-    TOPIC_IN_USE), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
+    TOPIC_IN_USE; TRACE_TOPIC_NOT_FOUND), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
     INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
     """
 
@@ -59,13 +59,18 @@ class TopicServiceStub:
                 request_serializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.PeekTopicRequest.SerializeToString,
                 response_deserializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.PeekTopicResponse.FromString,
                 _registered_method=True)
+        self.TraceMessages = channel.unary_unary(
+                '/rocketconnect.topic.v1.TopicService/TraceMessages',
+                request_serializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.TraceMessagesRequest.SerializeToString,
+                response_deserializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.TraceMessagesResponse.FromString,
+                _registered_method=True)
 
 
 class TopicServiceServicer:
     """Topics, as the executors' user of RocketMQ sees them, or another one that a request to read names.
 
     Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says;
-    TOPIC_IN_USE), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
+    TOPIC_IN_USE; TRACE_TOPIC_NOT_FOUND), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
     INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
     """
 
@@ -102,6 +107,14 @@ class TopicServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def TraceMessages(self, request, context):
+        """What RocketMQ's message trace tells of messages: who sent them, and which consumer groups got them. Clients write it that have it
+        switched on, into a topic of the brokers; where that is not there: FAILED_PRECONDITION (TRACE_TOPIC_NOT_FOUND).
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_TopicServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -125,6 +138,11 @@ def add_TopicServiceServicer_to_server(servicer, server):
                     request_deserializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.PeekTopicRequest.FromString,
                     response_serializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.PeekTopicResponse.SerializeToString,
             ),
+            'TraceMessages': grpc.unary_unary_rpc_method_handler(
+                    servicer.TraceMessages,
+                    request_deserializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.TraceMessagesRequest.FromString,
+                    response_serializer=rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.TraceMessagesResponse.SerializeToString,
+            ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
             'rocketconnect.topic.v1.TopicService', rpc_method_handlers)
@@ -137,7 +155,7 @@ class TopicService:
     """Topics, as the executors' user of RocketMQ sees them, or another one that a request to read names.
 
     Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says;
-    TOPIC_IN_USE), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
+    TOPIC_IN_USE; TRACE_TOPIC_NOT_FOUND), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
     INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
     """
 
@@ -239,6 +257,33 @@ class TopicService:
             '/rocketconnect.topic.v1.TopicService/PeekTopic',
             rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.PeekTopicRequest.SerializeToString,
             rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.PeekTopicResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def TraceMessages(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/rocketconnect.topic.v1.TopicService/TraceMessages',
+            rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.TraceMessagesRequest.SerializeToString,
+            rocketconnect_dot_topic_dot_v1_dot_topic__service__pb2.TraceMessagesResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -32,7 +32,7 @@ class TopicServiceStub:
     """Topics, as the executors' user of RocketMQ sees them, or another one that a request to read names.
 
     Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says;
-    TOPIC_IN_USE), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
+    TOPIC_IN_USE; TRACE_TOPIC_NOT_FOUND), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
     INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
     """
 
@@ -57,13 +57,17 @@ class TopicServiceStub:
     """Messages of a topic, converted in a fresh host process. No position of anybody moves. What is wrong with the converters is a good
     answer with problems, not an error.
     """
+    TraceMessages: _grpc.UnaryUnaryMultiCallable[_topic_service_pb2.TraceMessagesRequest, _topic_service_pb2.TraceMessagesResponse]
+    """What RocketMQ's message trace tells of messages: who sent them, and which consumer groups got them. Clients write it that have it
+    switched on, into a topic of the brokers; where that is not there: FAILED_PRECONDITION (TRACE_TOPIC_NOT_FOUND).
+    """
 
 @_typing.type_check_only
 class TopicServiceAsyncStub(TopicServiceStub):
     """Topics, as the executors' user of RocketMQ sees them, or another one that a request to read names.
 
     Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says;
-    TOPIC_IN_USE), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
+    TOPIC_IN_USE; TRACE_TOPIC_NOT_FOUND), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
     INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
     """
 
@@ -85,12 +89,16 @@ class TopicServiceAsyncStub(TopicServiceStub):
     """Messages of a topic, converted in a fresh host process. No position of anybody moves. What is wrong with the converters is a good
     answer with problems, not an error.
     """
+    TraceMessages: _aio.UnaryUnaryMultiCallable[_topic_service_pb2.TraceMessagesRequest, _topic_service_pb2.TraceMessagesResponse]  # type: ignore[assignment]
+    """What RocketMQ's message trace tells of messages: who sent them, and which consumer groups got them. Clients write it that have it
+    switched on, into a topic of the brokers; where that is not there: FAILED_PRECONDITION (TRACE_TOPIC_NOT_FOUND).
+    """
 
 class TopicServiceServicer(metaclass=_abc_1.ABCMeta):
     """Topics, as the executors' user of RocketMQ sees them, or another one that a request to read names.
 
     Errors: NOT_FOUND (TOPIC_NOT_FOUND), ALREADY_EXISTS (TOPIC_DIFFERS), FAILED_PRECONDITION (ROCKETMQ_REFUSES: what RocketMQ says;
-    TOPIC_IN_USE), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
+    TOPIC_IN_USE; TRACE_TOPIC_NOT_FOUND), UNAVAILABLE (ROCKETMQ_AWAY; of a deletion also where the config service is away, which knows who uses the topic),
     INVALID_ARGUMENT (TOPIC_INVALID: every part of the request that is wrong).
     """
 
@@ -133,6 +141,16 @@ class TopicServiceServicer(metaclass=_abc_1.ABCMeta):
     ) -> _typing.Union[_topic_service_pb2.PeekTopicResponse, _abc.Awaitable[_topic_service_pb2.PeekTopicResponse]]:
         """Messages of a topic, converted in a fresh host process. No position of anybody moves. What is wrong with the converters is a good
         answer with problems, not an error.
+        """
+
+    @_abc_1.abstractmethod
+    def TraceMessages(
+        self,
+        request: _topic_service_pb2.TraceMessagesRequest,
+        context: _ServicerContext,
+    ) -> _typing.Union[_topic_service_pb2.TraceMessagesResponse, _abc.Awaitable[_topic_service_pb2.TraceMessagesResponse]]:
+        """What RocketMQ's message trace tells of messages: who sent them, and which consumer groups got them. Clients write it that have it
+        switched on, into a topic of the brokers; where that is not there: FAILED_PRECONDITION (TRACE_TOPIC_NOT_FOUND).
         """
 
 def add_TopicServiceServicer_to_server(servicer: TopicServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

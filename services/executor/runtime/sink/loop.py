@@ -18,6 +18,7 @@ from services.executor.runtime.positions.client import Fenced
 from services.executor.runtime.positions.committer import Committer
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq.group_offsets import GroupOffsets
+from services.executor.runtime.rocketmq.message_trace import MessageTrace
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher, Waiting
 from services.executor.runtime.sink.commit_guard import CommitGuard
@@ -52,6 +53,7 @@ class Started:
         positions: Where each of them is begun.
         group: The consumer group that shows how far they are read.
         traces: Follows traced messages; None: nothing is traced.
+        message_trace: Where RocketMQ's message trace is written; None: it is not.
     """
 
     runtime: TaskRuntime
@@ -63,6 +65,7 @@ class Started:
     positions: Mapping[MessageQueue, QueuePosition]
     group: str
     traces: SinkTraces | None = None
+    message_trace: MessageTrace | None = None
 
 
 class SinkRun:
@@ -77,6 +80,7 @@ class SinkRun:
         self._dead_letters = started.dead_letters
         self._share = started.share
         self._traces = started.traces
+        self._message_trace = started.message_trace
         self._control = runtime.control
         self._limits = runtime.endpoints.limits
         self._metrics = runtime.reporter.metrics
@@ -121,6 +125,8 @@ class SinkRun:
         finally:
             self._reader.close()
             self._group.close()
+            if self._message_trace is not None:
+                self._message_trace.close()
 
     def _step(self) -> None:
         self._batcher.drain(draining=self._control.paused)
@@ -194,6 +200,7 @@ class SinkRun:
         if self._traces is not None:
             self._traces.written(parts, began)
         self._positions.update(commit.after)
+        self._note(parts, [*bad, *refused])
         self._written(parts, commit)
         self._count(parts, commit.rows, refused)
         self._failure = next((part.error for part in parts if part.error is not None), None)
@@ -205,6 +212,19 @@ class SinkRun:
             self._meter.arrived(wall, part.first_ms, part.last_ms, trace_of(part))
         self._meter.stored(position.stored_ms for position in commit.after.values())
         self._committer.put({queue: to_stored(position) for queue, position in commit.after.items()})
+        self._tell_durable(commit.after)
+
+    def _note(self, parts: Sequence[Part], bad: Sequence[BadRecord]) -> None:
+        """What the message trace tells of these when they are durable."""
+        for part in parts:
+            if self._message_trace is not None and part.noted is not None:
+                failed = {record.offset for record in bad if record.queue == part.queue}
+                noted = part.noted.within(part.start, part.until)
+                self._message_trace.written(part.queue, part.until, part.arrived, noted, failed)
+
+    def _tell_durable(self, positions: Mapping[str, QueuePosition]) -> None:
+        if self._message_trace is not None:
+            self._message_trace.durable({queue: position.until for queue, position in positions.items()})
 
     def _insist(self, parts: Sequence[Part], commit: SinkCommit, ready: CommitGuard) -> Sequence[BadRecord]:
         def write() -> Sequence[BadRecord]:

@@ -19,7 +19,7 @@ from services.executor.runtime.rocketmq import gaps as continuity
 from services.executor.runtime.rocketmq.filters import MessageFilter
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher
-from services.executor.runtime.sink.decode.decoder import Decoder
+from services.executor.runtime.sink.decode.noting import Decodes
 from services.executor.runtime.sink.decode.origins import by_topic
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.dropping import Dropping, why
@@ -97,7 +97,7 @@ class SinkReader:
         group: str,
         starts: Mapping[MessageQueue, QueuePosition],
         *,
-        decoder: Decoder,
+        decoder: Decodes,
         finish: Callable[[Part], None],
         batcher: Batcher,
         limit: RateLimit,

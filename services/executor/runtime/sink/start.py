@@ -15,6 +15,7 @@ from services.executor.runtime.positions.client import Opened
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq import gaps as continuity
 from services.executor.runtime.rocketmq.filters import MessageFilter, ask_brokers, filter_of, refuse_unfilterable
+from services.executor.runtime.rocketmq.message_trace import MessageTrace
 from services.executor.runtime.rocketmq.queue_names import parse, text
 from services.executor.runtime.rocketmq.settling import wait_until
 from services.executor.runtime.rocketmq.topics import TopicMaker, clusters, dead_letter_queues, replay_queues
@@ -23,6 +24,7 @@ from services.executor.runtime.sink.buffered.engine import BufferedEngine
 from services.executor.runtime.sink.buffered.loop import BufferedRun
 from services.executor.runtime.sink.dead_letters import InQueue, SinkDeadLetters
 from services.executor.runtime.sink.decode.decoders import decoder
+from services.executor.runtime.sink.decode.noting import Decodes, NotingDecoder
 from services.executor.runtime.sink.engines import Engine
 from services.executor.runtime.sink.loop import SinkRun, Started
 from services.executor.runtime.sink.positions import choose, from_stored, to_stored
@@ -62,12 +64,15 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     batcher = Batcher(policy, limits, engine.gather_seconds, topics_apart=isinstance(task, ByTopic))
     key, value = runtime.converters()
     traces = SinkTraces.of(runtime)
+    own = decoder(key, value, runtime.policy, engine.wanted, runtime.chain)
+    message_trace = MessageTrace.of(runtime, group)
+    decodes: Decodes = own if message_trace is None else NotingDecoder(own, message_trace)
     reader = SinkReader(
         runtime.client,
         runtime.spec.connector,
         group,
         positions,
-        decoder=decoder(key, value, runtime.policy, engine.wanted, runtime.chain),
+        decoder=decodes,
         finish=engine.finish,
         batcher=batcher,
         limit=runtime.limit(),
@@ -92,7 +97,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
         begin_query(runtime, engine, positions, in_sink, [*queues, *share.absent])
     runtime.attempts.beginning = False
     run = BufferedRun if isinstance(engine, BufferedEngine) else SinkRun
-    return run(Started(runtime, engine, reader, batcher, letters, share, positions, group, traces))
+    return run(Started(runtime, engine, reader, batcher, letters, share, positions, group, traces, message_trace))
 
 
 def _filters(runtime: TaskRuntime, queues: Sequence[MessageQueue], group: str) -> Mapping[MessageQueue, MessageFilter]:

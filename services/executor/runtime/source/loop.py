@@ -58,6 +58,7 @@ class SourceRun:
         topics: Finds the queues of others.
         queues: The queue map.
         tails: What brokers have lost.
+        sender: Sends; the run closes it.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class SourceRun:
         topics: TopicMaker,
         queues: SourceQueues,
         tails: LostTails,
+        sender: Sender,
     ) -> None:
         self._runtime, self._task = runtime, task
         self._found, self._row = found, row
@@ -86,16 +88,7 @@ class SourceRun:
         self._limit, self._routes = runtime.limit(), Routes.of(config, task.own_topics)
         self._reading = Reading(runtime, task, context, found, self._meter, self._limit)
         self._progress = progress_of(opened, runtime.spec.connector_uid, found)
-        self._sender = Sender(
-            runtime.client,
-            runtime.spec.connector_uid,
-            runtime.spec.epoch,
-            runtime.lease,
-            runtime.control,
-            self._metrics,
-            batch_bytes=config["batch.bytes"],
-            linger=config["linger"],
-        )
+        self._sender = sender
         for queue, end in ends.items():
             self._add_queue(queue, end)
         self._committer = Committer(runtime.positions, COMMIT_SECONDS, runtime.control.wake, self._stored)

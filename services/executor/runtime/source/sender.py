@@ -22,6 +22,7 @@ from rocketmq_remoting.errors import (
 )
 from rocketmq_remoting.model import MessageQueue, SendReceipt
 from services.executor.contract.metrics import TaskMetrics
+from services.executor.runtime.rocketmq.message_trace import SendTrace
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.rocketmq.settling import settle
 from services.executor.runtime.rocketmq.tail import Tail, read_tail
@@ -103,6 +104,7 @@ class Sender:
         metrics: Failed sends and those that are tried again are counted in it.
         batch_bytes: About how much one send holds at most.
         linger: Seconds for which less than that waits for more.
+        trace: Tells RocketMQ's message trace of what is confirmed; None: nothing is told.
     """
 
     def __init__(
@@ -116,6 +118,7 @@ class Sender:
         *,
         batch_bytes: int,
         linger: float = 0.0,
+        trace: SendTrace | None = None,
     ) -> None:
         self._client = client
         self._uid = uid
@@ -125,6 +128,7 @@ class Sender:
         self._metrics = metrics
         self._batch_bytes = batch_bytes
         self._linger = linger
+        self._trace = trace
         self._lanes: dict[MessageQueue, _Lane] = {}
         self._busy: dict[MessageQueue, _Lane] = {}
         self._lookers: ThreadPoolExecutor | None = None
@@ -206,10 +210,12 @@ class Sender:
             lane.waiting.clear()
 
     def close(self) -> None:
-        """Ends the look into the topic that may be under way."""
+        """Ends the look into the topic that may be under way, and the message trace."""
         self._closed = True
         if self._lookers is not None:
             self._lookers.shutdown(wait=True, cancel_futures=True)
+        if self._trace is not None:
+            self._trace.close()
 
     # --- one lane
 
@@ -271,6 +277,9 @@ class Sender:
         except RocketMQError as error:
             self._failed(lane, pieces, error, events)
             return
+        if self._trace is not None:
+            properties = [raw for piece in pieces for raw in piece.properties]
+            self._trace.confirmed(receipt, properties, [body for piece in pieces for body in piece.bodies], lane.sent_at)
         at = receipt.queue_offset
         self._compare(lane, at, at, events)
         for piece in pieces:

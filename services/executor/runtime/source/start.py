@@ -11,6 +11,7 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import State
 from services.executor.runtime.errors.attempts import Stopped
 from services.executor.runtime.positions.client import Opened
+from services.executor.runtime.rocketmq.message_trace import SendTrace
 from services.executor.runtime.rocketmq.settling import settle, settled_end, wait_until
 from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.tail import Sent, Tail, read_tail
@@ -19,6 +20,7 @@ from services.executor.runtime.source.gone_back import beyond, newest_epoch, nex
 from services.executor.runtime.source.loop import SourceRun
 from services.executor.runtime.source.lost_tails import LostTails
 from services.executor.runtime.source.queues import SourceQueues
+from services.executor.runtime.source.sender import Sender
 from services.executor.runtime.source.takeover import Found, Row, Search, row_name, rows, scan_from
 from services.executor.runtime.task_runtime import TaskRuntime
 
@@ -70,7 +72,31 @@ def begin(runtime: TaskRuntime, task: SourceTask, context: TaskContext) -> Sourc
     insist("starting the source", partial(task.start, positions))
     runtime.attempts.beginning = False
     return SourceRun(
-        runtime, task, context, opened=opened, found=found, row=row, ends=ends, topics=topics, queues=queues, tails=tails
+        runtime,
+        task,
+        context,
+        opened=opened,
+        found=found,
+        row=row,
+        ends=ends,
+        topics=topics,
+        queues=queues,
+        tails=tails,
+        sender=_sender(runtime),
+    )
+
+
+def _sender(runtime: TaskRuntime) -> Sender:
+    return Sender(
+        runtime.client,
+        runtime.spec.connector_uid,
+        runtime.spec.epoch,
+        runtime.lease,
+        runtime.control,
+        runtime.reporter.metrics,
+        batch_bytes=runtime.config["batch.bytes"],
+        linger=runtime.config["linger"],
+        trace=SendTrace.of(runtime),
     )
 
 

@@ -91,6 +91,7 @@ class BufferedRun(SinkRun):
         self._meter.stored(position.stored_ms for position in moved.values())
         # Invariant 2.
         self._committer.put({queue: to_stored(position) for queue, position in moved.items()})
+        self._tell_durable(moved)
 
     def _call(self, what: str, call: Callable[[], None]) -> None:
         """Calls the sink as long as it takes."""

@@ -9,6 +9,7 @@ from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import SourceMark
 from services.executor.runtime.errors.failure import Failure, beyond
+from services.executor.runtime.rocketmq.message_trace import Noted
 
 _RECORD_BYTES = 100
 
@@ -61,6 +62,7 @@ class Part:
         first_ms: The source's time of its first record, milliseconds since 1970; None: not known. See source_ms.
         last_ms: That of its last record.
         traced: Those of them that are traced.
+        noted: What the message trace tells of them; None: nothing. See MessageTrace.
     """
 
     queue: str
@@ -80,6 +82,7 @@ class Part:
     first_ms: int | None = None
     last_ms: int | None = None
     traced: Sequence[Any] = ()
+    noted: Noted | None = None
 
     @classmethod
     def of_nothing(cls, queue: str, topic: str, start: int, until: int, stored_ms: int, arrived: float) -> "Part":
