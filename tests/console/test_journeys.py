@@ -1,5 +1,7 @@
 """What people do with the console, in a real browser in front of `rocketconnect up`. Each test goes by what the page shows."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +146,56 @@ def test_a_worker_is_drained_and_takes_work_again(started: Started, page: Page) 
     page.until(f"{first}.includes('Alive')", "a worker that takes work")
 
 
+def test_tables_of_a_sink_are_compared_and_rows_that_differ_are_told(started: Started, page: Page) -> None:
+    shop, copy = started.folder / "shop.db", started.folder / "copy.db"
+    for path in (shop, copy):
+        with closing(sqlite3.connect(path)) as database:
+            database.execute('CREATE TABLE "order" (id INTEGER PRIMARY KEY, name TEXT)')
+            database.executemany('INSERT INTO "order" VALUES (?, ?)', [(number, f"n{number}") for number in range(1500)])
+            database.commit()
+    with closing(sqlite3.connect(copy)) as database:
+        database.execute('DELETE FROM "order" WHERE id = 7')
+        database.execute("""UPDATE "order" SET name = 'x' WHERE id = 8""")
+        database.execute("""INSERT INTO "order" VALUES (1501, 'y')""")
+        database.commit()
+    source = {"connector.class": "jdbc_source", "connection.url": f"sqlite:///{shop}", "topic": "shop", "mode": "bulk"}
+    place = {"connection.url": f"sqlite:///{copy}", "table.name.format": "order"}
+    sink = {"connector.class": "jdbc_sink", "topics": "shop", **place}
+    for name, config in (("shop-in", source), ("shop-out", sink)):
+        body = {"name": name, "config": config, "wantedState": "WANTED_STATE_PAUSED"}
+        started.api.request("POST", "/v1/connectors", body=body)
+    page.show(f"{started.url}#/connectors/shop-out")
+    page.click("a", "Verify")
+    page.write('input[step="any"]', "1000")
+    page.click("button", "Compare")
+    page.sees("Rows that differ: 3. They are looked at again.", "shop-in stands still (Paused)")
+    page.click("button", "Stop comparing")
+    page.sees("It was stopped before its end.")
+    page.write('input[step="any"]', "0.5")
+    page.write("textarea", "order=order")
+    page.click("button", "Compare")
+    page.sees("Rows that differ: 3.", "Repair…")
+    cells = "[...document.querySelector('tbody tr').cells].map((cell) => cell.innerText)"
+    assert page.run(cells) == ["order", "order", "1,500", "1,498", "1", "1", "1", "0", "0"]
+    rows = "[...document.querySelectorAll('section tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))"
+    assert page.run(rows) == [["[7]", "Missing", ""], ["[8]", "Different", "name"], ["[1501]", "Extra", ""]]
+    assert page.violations() == []
+    page.click("button", "Repair…")
+    page.sees("Rows that shop-in can't send again: 2.", "its delete.enabled is not true: 1", "Nothing of this can be repaired")
+    page.click("dialog button", "Cancel")
+    with closing(sqlite3.connect(copy)) as database:
+        database.execute('DELETE FROM "order"')
+        database.executemany('INSERT INTO "order" VALUES (?, ?)', [(number, f"n{number}") for number in range(1500)])
+        database.commit()
+    page.click("button", "Compare")
+    page.sees("All is equal.")
+    page.show(f"{started.url}#/connectors/orders-out/verify")
+    page.click("button", "Compare")
+    page.sees("Nothing can be compared:", "file_source")
+    for name in ("shop-in", "shop-out"):
+        started.api.request("DELETE", f"/v1/connectors/{name}")
+
+
 PAGES = {
     "": "orders-out",
     "#/topics": "orders-in",
@@ -159,6 +211,7 @@ PAGES = {
     "#/connectors/orders-in/letters": "errors.deadletterqueue.topic.name",
     "#/connectors/orders-out/configuration": "errors.tolerance",
     "#/connectors/orders-out/positions": "orders/",
+    "#/connectors/orders-out/verify": "orders-in",
     "#/connectors/orders-out/history": "127.0.0.1",
     "#/connectors/orders-out/log": "INFO",
 }

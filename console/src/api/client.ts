@@ -6,8 +6,11 @@ export type Problem = Schemas["Problem"];
 
 /** The gateway has answered, and not with what was asked for. */
 export class Refused extends Error {
-  constructor(readonly problem: Problem) {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
     super(problem.detail);
+    this.problem = problem;
   }
 }
 

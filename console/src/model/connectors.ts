@@ -176,6 +176,11 @@ function rowOf(connector: Connector, state: ConnectorState | undefined): Row {
   };
 }
 
+/** Connectors whose tables a sink may keep: those that write its topics; all sources, where none is known to. */
+export function sourcesOf(sink: Row, all: readonly Row[]): string[] {
+  return sink.writers.length ? sink.writers : all.filter((each) => each.kind === "SOURCE").map((each) => each.name).sort();
+}
+
 /** What writes a revision. */
 export const WRITES: readonly string[] = ["ACTION_CREATE", "ACTION_UPDATE", "ACTION_ROLLBACK"];
 

@@ -2,7 +2,7 @@ import { useMemo } from "preact/hooks";
 
 import { ask, askAll, Refused, type Schemas, segment } from "../api/client.ts";
 import { usePolled, useStream } from "../api/live.ts";
-import { type Connector, type ConnectorState, rowsOf, type State, stateOf, WRONG } from "../model/connectors.ts";
+import { type Connector, type ConnectorState, kindOf, rowsOf, sourcesOf, type State, stateOf, WRONG } from "../model/connectors.ts";
 import { href } from "../model/route.ts";
 import { samplesOf } from "../model/samples.ts";
 import { Charts } from "../parts/charts.tsx";
@@ -16,8 +16,9 @@ import { Log } from "./connector/log.tsx";
 import { Positions } from "./connector/positions.tsx";
 import { Tasks } from "./connector/tasks.tsx";
 import { Letters } from "./letters/letters.tsx";
+import { Verify } from "./verify/verify.tsx";
 
-const TABS = ["tasks", "letters", "configuration", "positions", "history", "log"] as const;
+const TABS = ["tasks", "letters", "configuration", "positions", "verify", "history", "log"] as const;
 const SILENT_MS = 30_000;
 const CONNECTOR_MS = 3000;
 const SAMPLES_MS = 10_000;
@@ -53,12 +54,14 @@ export function ConnectorPage({ name, tab, rest, query }: Asked) {
   const gone = isGone(stored.trouble?.error);
   const state = gone ? undefined : live.value;
   const connector = gone ? undefined : stored.value;
-  const row = useMemo(() => {
-    if (!connector || !others.value) return undefined;
+  const rows = useMemo(() => {
+    if (!connector || !others.value) return [];
     const all = [connector, ...others.value.filter((each) => each.uid !== connector.uid)];
-    return rowsOf(all, new Map(state ? [[connector.uid ?? "", state]] : [])).find((each) => each.name === name);
-  }, [connector, others.value, state, name]);
-  const tabs = gone ? TABS.filter((each) => each === "history") : TABS;
+    return rowsOf(all, new Map(state ? [[connector.uid ?? "", state]] : []));
+  }, [connector, others.value, state]);
+  const row = rows.find((each) => each.name === name);
+  const isSink = kindOf(connector) === "SINK";
+  const tabs = TABS.filter((each) => (gone ? each === "history" : isSink || each !== "verify"));
   const shown = tabs.find((each) => each === tab) ?? tabs[0];
   return (
     <>
@@ -111,6 +114,7 @@ export function ConnectorPage({ name, tab, rest, query }: Asked) {
       {shown === "letters" && <Letters name={name} path={path} rest={rest} query={query} />}
       {shown === "configuration" && connector && <Configuration connector={connector} />}
       {shown === "positions" && <Positions path={path} connector={connector} />}
+      {shown === "verify" && connector && row && <Verify key={name} connector={connector} sources={sourcesOf(row, rows)} />}
       {shown === "history" && <History path={path} connector={connector} done={stored.again} />}
       {shown === "log" && <Log path={path} />}
     </>

@@ -38,6 +38,11 @@ export function number(value: number): string {
   return new Intl.NumberFormat(LOCALES[language], form).format(value);
 }
 
+/** All its digits, where one more or less matters. */
+export function exact(value: number): string {
+  return new Intl.NumberFormat(LOCALES[language]).format(value);
+}
+
 export function bytes(value: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let step = 0;
