@@ -82,7 +82,7 @@ class TraceReader:
 
         Raises:
             TraceTopicMissing: there is no trace topic.
-            TopicNotFound, RocketMQError: see Client.find.
+            TopicNotFound, RocketMQError: see Lookup.find.
         """
         asked = self._asked
         if not self._client.topic_exists(asked.trace_topic):
@@ -126,7 +126,7 @@ class TraceReader:
 
     def _found(self, topic: str, words: str) -> Iterator[PulledMessage]:
         """Messages that may have these words among their keys."""
-        places = self._client.find(topic, words.split(maxsplit=1)[0], since_ms=self._asked.since_ms, most=_INDEXED)
+        places = self._client.lookup.find(topic, words.split(maxsplit=1)[0], since_ms=self._asked.since_ms, most=_INDEXED)
         if len(places) >= _INDEXED:
             self.trouble = f"a broker finds {_INDEXED} messages of {topic} by one key at most, the newest: there may be more"
         for queue, offset in places:
