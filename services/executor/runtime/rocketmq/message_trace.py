@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.batch import DecodedBatch
@@ -18,7 +19,10 @@ from rocketmq_remoting.errors import RocketMQError, TopicNotFound
 from rocketmq_remoting.model import Message, SendReceipt
 from rocketmq_remoting.protocol.properties import UniqueKeys
 from rocketmq_remoting.protocol.trace import Consumption, Sending
-from services.executor.runtime.task_runtime import TaskRuntime
+
+if TYPE_CHECKING:
+    # The format for Spark imports this, and needs nothing of a service.
+    from services.executor.runtime.task_runtime import TaskRuntime
 
 _GATHER_SECONDS = 1.0
 """A sink may write a thousand small batches a second: one message of the trace tells of many."""
@@ -220,7 +224,7 @@ class MessageTrace:
         self._undurable: dict[str, deque[_Written]] = {}
 
     @classmethod
-    def of(cls, runtime: TaskRuntime, group: str) -> "MessageTrace | None":
+    def of(cls, runtime: "TaskRuntime", group: str) -> "MessageTrace | None":
         """For a task; None: its configuration does not want it, and nothing is done for a record."""
         writer = _writer_of(runtime)
         return None if writer is None else cls(writer, group)
@@ -285,7 +289,7 @@ class SendTrace:
         self._writer = writer
 
     @classmethod
-    def of(cls, runtime: TaskRuntime) -> "SendTrace | None":
+    def of(cls, runtime: "TaskRuntime") -> "SendTrace | None":
         """For a task; None: its configuration does not want it, and nothing is done for a record."""
         writer = _writer_of(runtime)
         return None if writer is None else cls(writer)
@@ -319,7 +323,7 @@ class SendTrace:
             yield message_id, words, sent.encode(message_id, _found(_TAGS, raw), words, size, offset_id)
 
 
-def _writer_of(runtime: TaskRuntime) -> TraceWriter | None:
+def _writer_of(runtime: "TaskRuntime") -> TraceWriter | None:
     config = runtime.config
     if not config["message.trace"]:
         return None

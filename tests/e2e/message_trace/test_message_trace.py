@@ -18,7 +18,7 @@ from tests.rocketmq_admin import admin_tool
 from tests.spoken import rc
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-_SOURCE = Path(__file__).parent / "java" / "TracedClients.java"
+_SOURCE = Path(__file__).with_name("TracedClients.java")
 
 
 @pytest.fixture(scope="session")
