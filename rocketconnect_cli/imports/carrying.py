@@ -32,12 +32,22 @@ def _of(step: Step, problem: dict[str, str]) -> dict[str, str]:
 
 
 def store_secrets(client: Api, steps: Sequence[Step]) -> list[str]:
-    """Put the secrets of connectors into the keystore; return their names."""
-    done = []
-    for step in steps:
-        for name, value in step.made.secrets.items():
+    """Put the secrets of connectors into the keystore; return their names.
+
+    Raises:
+        ApiError: the first that failed, with those that were stored before it.
+    """
+    done: list[str] = []
+    for name, value in ((name, value) for step in steps for name, value in step.made.secrets.items()):
+        try:
             client.request("PUT", f"/v1/secrets/{quote(name, safe='')}", body={"value": value}, like={"secret": {"name": ""}})
-            done.append(name)
+        except ApiError as error:
+            detail = (
+                f"the secret {name}: {str(error).rstrip('.')}; no connector was made. "
+                f"Secrets stored before: {', '.join(done) or 'none'}. The same command goes on from here."
+            )
+            raise ApiError(error.exit_code, {**error.problem, "detail": detail}) from None
+        done.append(name)
     return done
 
 

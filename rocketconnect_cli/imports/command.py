@@ -9,8 +9,7 @@ import typer
 from rocketconnect_cli.api import ApiError, Exit, connector_path
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.imports.carrying import carry_out, checked, store_secrets
-from rocketconnect_cli.imports.plan import Step, Wish, plan
-from rocketconnect_cli.imports.secrets import clashes
+from rocketconnect_cli.imports.plan import Step, Wish, clashes, plan
 from rocketconnect_cli.imports.worker import Worker
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, out, show_warnings, with_api

@@ -7,12 +7,14 @@ from typing import Any
 from urllib.parse import quote
 
 from rocketconnect_cli.imports.coordinates import how_to_install
+from rocketconnect_cli.imports.secrets import names_in
 from rocketconnect_cli.imports.translation import Translated, translated
 from rocketconnect_cli.imports.worker import OFFSETS_SINCE, There
 from rocketconnect_cli.shown import wanted_state
 from rocketconnect_sdk.plugins.kafka_names import BROUGHT, OFFSET, needs_kafka, partition_name
 from rocketconnect_sdk.wording.counts import counted
 
+_ANOTHER_NAME = "Import it alone, with a name of your own (rocketconnect secret set NAME): --set {key}='${{keystore:NAME}}'"
 _STILL = ("STOPPED", "PAUSED")
 _SHOWN = 5
 
@@ -126,6 +128,24 @@ def plan(
         if step.name in ours:
             _meet(step, ours[step.name], positions.get(step.name, ()))
     return steps, [*problems, *(problem for step in steps for problem in step.problems)]
+
+
+def clashes(steps: Sequence[Step], ours: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:
+    """What would overwrite the secret of another connector: of one that is here, or of one that is imported, too.
+
+    Args:
+        steps: Those that are made anew.
+        ours: The connectors that are here, by name.
+    """
+    users = {name: connector for connector, each in ours.items() for name in names_in(each["config"])}
+    problems = []
+    for step in steps:
+        for key in sorted(step.made.secret_keys):
+            (name,) = names_in({key: step.made.config[key]})
+            if (user := users.setdefault(name, step.name)) != step.name:
+                reason = f"would be the secret {name}, which {user} has"
+                problems.append({"key": f"{step.name}: {key}", "reason": reason, "fix": _ANOTHER_NAME.format(key=key)})
+    return problems
 
 
 def _step(there: There, wish: Wish, url: str, version: str, plugins: Sequence[Mapping[str, Any]]) -> Step:

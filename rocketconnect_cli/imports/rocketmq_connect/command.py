@@ -9,10 +9,9 @@ import typer
 from rocketconnect_cli.api import ApiError, Exit, connector_path
 from rocketconnect_cli.documents import configuration
 from rocketconnect_cli.imports.carrying import carry_out, checked, store_secrets
-from rocketconnect_cli.imports.plan import Wish
+from rocketconnect_cli.imports.plan import Wish, clashes
 from rocketconnect_cli.imports.rocketmq_connect.plan import Step, bring_group, group_of, plan, say_where_a_sink_begins
 from rocketconnect_cli.imports.rocketmq_connect.stores import read
-from rocketconnect_cli.imports.secrets import clashes
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, out, show_warnings, with_api
 from rocketconnect_cli.signed import ReasonOption
 from rocketconnect_sdk.wording.counts import counted

@@ -337,3 +337,13 @@ def test_a_worker_that_answers_otherwise_is_told_and_nothing_is_changed(
     worker.answer(path, body)
     answer = here.run(worker.rest.url, "--yes")
     assert (answer.exit_code, here.orders() == [] or code == 0) == (code, True), answer.output
+
+
+def test_a_secret_that_can_not_be_stored_is_told_with_those_before_it(worker: Worker, here: Here) -> None:
+    worker.has({**LINES, "a.password": "hush-1", "b.password": "hush-2"}, OFFSETS)
+    path = "/v1/secrets/lines.b.password"
+    here.rest.bodies[path], here.rest.statuses[path] = b'{"detail": "no keystore", "reason": "R", "problems": []}', 400
+    said = " ".join(here.run(worker.rest.url, "--yes").output.split())
+    assert "the secret lines.b.password: no keystore; no connector was made" in said
+    assert ("Secrets stored before: lines.a.password." in said, "hush" in said) == (True, False)
+    assert [asked for asked, _ in here.orders()] == ["PUT /v1/secrets/lines.a.password", f"PUT {path}"]
