@@ -25,7 +25,7 @@ class Allowed:
     """Which names are allowed: those that one of some expressions matches whole.
 
     They are Java's, but for look-arounds, back references and what keeps what it took (a++, (?>a)), which take no linear time.
-    (?i) takes the signs of Kelvin and of a long s for letters, too, and $ is the very end of the name.
+    (?i) takes both cases of letters of all alphabets, not of a-z alone, and $ is the very end of the name.
 
     Args:
         patterns: Without problems; see allowed_problem.
