@@ -105,6 +105,10 @@ class Java:
         """An object of a class with a constructor that takes nothing."""
         return self.load(name)()
 
+    def new_of_kafka(self, name: str) -> Any:
+        """An object of a class of Kafka Connect itself, also where the plugin brings one of that name."""
+        return self.jpype.JClass(self.jpype.JClass("java.lang.ClassLoader").getSystemClassLoader().loadClass(name))()
+
     def strings(self, texts: Mapping[str, str]) -> Any:
         """A Map of strings."""
         made = self.jpype.JClass("java.util.HashMap")()

@@ -120,7 +120,8 @@ class _Making:
                 return None
             (name,) = found or (name,)
         try:
-            instance = self._java.new(name)
+            # As in Kafka Connect, what nobody has named is the worker's: plugins bring old ones, made for another Kafka.
+            instance = self._java.new(name) if key in self._own else self._java.new_of_kafka(name)
             if isinstance(instance, jpype.JClass(kind)):
                 configure(instance)
                 return instance
