@@ -290,7 +290,9 @@ def wait(
             help=f"Wait for this state; again for more. {STATES} Default: running, idle.",
         ),
     ] = None,
-    timeout: Annotated[float, durations.option("How long to wait, for all of them together.", default="1m")] = 60.0,
+    timeout: Annotated[
+        float, durations.option("How long to wait, for all of them together; longer than flush.interval of a sink.", default="1m")
+    ] = 60.0,
     url: UrlOption = URL,
     output: OutputOption = Output.TABLE,
 ) -> None:

@@ -201,7 +201,10 @@ def peek(
     with api(url) as client:
         answer = _peek(client, topic, asked)
         Senders(client).name(answer["records"])
-    emit(output, answer, lambda: _peeked(answer["records"], all_properties=properties))
+    none = "There are no messages to show."
+    if key:
+        none = f"No message has the key {key}. Give it whole, as `rocketconnect topic peek {topic} --properties` shows it at KEYS."
+    emit(output, answer, lambda: _peeked(answer["records"], all_properties=properties) or [none])
     _check_trouble(answer)
 
 
@@ -300,8 +303,6 @@ def _check_trouble(answer: Mapping[str, Any]) -> None:
 
 def _peeked(records: Sequence[Mapping[str, Any]], *, all_properties: bool) -> list[str]:
     """All of it, and below it how many messages it is where some of them hold rows."""
-    if not records:
-        return ["There are no messages to show."]
     rows = {(each["queue"], each["offset"]): held for each in records if (held := int(each.get("rows", 0)))}
     found = list(_lines(records, all_properties=all_properties))
     if rows:

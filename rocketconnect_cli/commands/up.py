@@ -28,7 +28,7 @@ from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.rotation import MIB, Rotation
 from rocketconnect_cli.instance.running import START_SECONDS
 from rocketconnect_cli.instance.supervisor import Supervisor
-from rocketconnect_cli.output import Output, OutputOption, err
+from rocketconnect_cli.output import URL, Output, OutputOption, err
 from rocketconnect_kit.access.roles import Role
 from rocketconnect_kit.access.tokens import line, new_token
 from rocketconnect_kit.java.errors import JarsUnavailable, JavaError
@@ -353,7 +353,8 @@ class _Instance:
                 + f"  Name server  {name_server}\n"
                 f"  Services     ports of 127.0.0.1: {services}\n"
                 f"  Data         {facts['data']}\n  Logs         {facts['logs']}\n"
-                f"  Files        {topology.files_said(os.environ)}\nCtrl-C drains and stops everything.\n"
+                + ("" if facts["rest"] == URL else f"  Commands     export ROCKETCONNECT_URL={facts['rest']}\n")
+                + f"  Files        {topology.files_said(os.environ)}\nCtrl-C drains and stops everything.\n"
             )
         sys.stdout.flush()
 

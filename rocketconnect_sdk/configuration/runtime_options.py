@@ -35,7 +35,7 @@ STALL_TIMEOUT = Option(
     "60s",
     minimum=1,
 )
-CLASS = Option("connector.class", "The kind of connector: see `rocketconnect plugins`.", required=True)
+CLASS = Option("connector.class", "The kind of connector: see `rocketconnect plugins list`.", required=True)
 
 RESTART = "restart"
 RELOAD = Option(

@@ -50,7 +50,12 @@ def list_(
         letters = client.pages(f"{connector_path(name)}/deadLetters", "deadLetters", LETTER, query=asked)
         rows = list(islice(letters, limit + 1))
     more, rows = len(rows) > limit, rows[:limit]
-    emit(output, {"deadLetters": rows, "more": more}, lambda: _table(rows, datetime.now(UTC), more=more))
+    chosen = " that these filters choose" if asked else ""
+    none = (
+        f"There are none{chosen} in the topic that errors.deadletterqueue.topic.name of {name} names now. "
+        f"Those in a topic that it named before are shown when it names that one again."
+    )
+    emit(output, {"deadLetters": rows, "more": more}, lambda: _table(rows, datetime.now(UTC), more=more) if rows else [none])
 
 
 @app.command()

@@ -177,3 +177,11 @@ def test_a_letter_that_was_given_up_is_listed_as_that(rest_factory: RestFactory)
     row = {**LETTER, "discardedTime": "2026-01-01T10:00:00Z"}
     rest = rest_factory(200, {"deadLetters": [row], "nextPageToken": ""})
     assert re.search(r" discarded \d+d ", run(rest, "list", "c").stdout)
+
+
+def test_an_empty_list_says_which_topic_was_looked_into(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, {"deadLetters": [], "nextPageToken": ""})
+    shown = " ".join(run(rest, "list", "c").stdout.split())
+    assert shown.startswith("There are none in the topic that errors.deadletterqueue.topic.name of c names now. Those in a topic")
+    assert "There are none that these filters choose in the topic" in " ".join(run(rest, "list", "c", "--task", "1").stdout.split())
+    assert json.loads(run(rest, "list", "c", "-o", "json").stdout) == {"deadLetters": [], "more": False}

@@ -78,6 +78,13 @@ def test_where_to_begin_is_an_offset_or_a_time(rest_factory: RestFactory) -> Non
     assert "two places" in err
 
 
+def test_a_key_that_no_message_has_is_told_with_where_whole_keys_are_shown(rest_factory: RestFactory) -> None:
+    rest = rest_factory(200, {"problems": [], "records": [], "next": []})
+    assert run("peek", "orders", "--url", rest.url)[1] == "There are no messages to show.\n"
+    shown = " ".join(run("peek", "orders", "--key", "2", "--url", rest.url)[1].split())
+    assert shown == "No message has the key 2. Give it whole, as `rocketconnect topic peek orders --properties` shows it at KEYS."
+
+
 def test_what_is_wrong_with_the_converters_is_told_and_what_went_wrong_ends_with_1(rest_factory: RestFactory) -> None:
     problem = {"key": "value.converter", "value": "jsn", "reason": "is not a converter", "fix": "Use json."}
     rest = rest_factory(200, {"problems": [problem], "records": []})

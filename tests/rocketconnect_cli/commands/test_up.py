@@ -134,6 +134,9 @@ def test_a_rocketmq_that_does_not_answer_is_told_when_the_rest_is_ready(monkeypa
         for addresses, told in (("127.0.0.1:1", True), ("nowhere", True), (f"127.0.0.1:1;{there}", False)):
             result = CliRunner().invoke(app, ["up", "--data", str(tmp_path), "--namesrv", addresses, "--rest-port", "0"])
             assert "RocketConnect is ready." in result.stdout
+            rest = re.search(r"  REST         (.*)", result.stdout)
+            assert rest is not None
+            assert f"  Commands     export ROCKETCONNECT_URL={rest[1]}\n" in result.stdout
             ports_told = re.search(r"Services     ports of 127.0.0.1: (.*)", result.stdout)
             assert ports_told is not None
             assert [re.sub(r" \d+$", "", each) for each in ports_told[1].split(", ")] == [
