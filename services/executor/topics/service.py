@@ -209,7 +209,7 @@ class TopicService(TopicServiceServicer):
             seconds * _OF_PEEK,
             self._endpoints,
             None if may_use_secrets() else self._reader_hosts,
-            request.key,
+            request.key.strip(),
         )
         try:
             answer = await self._fresh.ask(order, seconds, f"{request.topic} (peek)")
