@@ -11,6 +11,7 @@ from rocketmq_remoting import Client, Message
 from tests.console.browser import Page, browsing
 from tests.console.conftest import WRONG, Started
 from tests.processes import wait_until
+from tests.servers.mariadb import PASSWORD, Mariadb
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -193,6 +194,43 @@ def test_tables_of_a_sink_are_compared_and_rows_that_differ_are_told(started: St
     page.click("button", "Compare")
     page.sees("Nothing can be compared:", "file_source")
     for name in ("shop-in", "shop-out"):
+        started.api.request("DELETE", f"/v1/connectors/{name}")
+
+
+@pytest.mark.mariadb
+def test_rows_that_differ_are_sent_again_and_deleted_when_somebody_says_so(started: Started, page: Page, mariadb: Mariadb) -> None:
+    def run(*statements: str) -> list[tuple[object, ...]]:
+        with closing(mariadb.connect()) as connection, closing(connection.cursor()) as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            return list(cursor.fetchall())
+
+    run("CREATE DATABASE shop", "CREATE DATABASE shop_copy", "CREATE TABLE shop.item (id INT PRIMARY KEY, name VARCHAR(20))")
+    run("INSERT INTO shop.item VALUES (1, 'one'), (2, 'two'), (3, 'three')")
+    started.api.request("PUT", "/v1/secrets/mariadb-password", body={"value": PASSWORD})
+    user = {"username": "root", "password": "${keystore:mariadb-password}"}
+    converters = {"key.converter": "json", "value.converter": "json"}
+    place = {"hostname": "127.0.0.1", "port": str(mariadb.port), "database.include": "shop"}
+    source = {"connector.class": "mysql_cdc_source", "topic": "items", "table.topic": "${topic}-${table}", **place}
+    table = {"table.name.format": "item", "insert.mode": "upsert", "pk.mode": "record_key", "auto.create": "true"}
+    url = f"mysql://127.0.0.1:{mariadb.port}/shop_copy"
+    sink = {"connector.class": "jdbc_sink", "topics": "items-item", "connection.url": url, "delete.enabled": "true", **table}
+    started.create("items-in", {**source, **user, **converters})
+    started.create("items-out", {**sink, "user": "root", "password": user["password"], **converters})
+    count = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'shop_copy' AND table_name = 'item'"
+    wait_until(lambda: run(count) == [(1,)] and run("SELECT count(*) FROM shop_copy.item") == [(3,)], 180)
+    run("DELETE FROM shop_copy.item WHERE id = 1", "UPDATE shop_copy.item SET name = 'x' WHERE id = 2")
+    run("INSERT INTO shop_copy.item (id, name) VALUES (9, 'nine')")
+    page.show(f"{started.url}#/connectors/items-out/verify")
+    page.write('input[step="any"]', "3")
+    page.click("button", "Compare")
+    page.sees("Rows that differ: 3.", "Repair…")
+    page.click("button", "Repair…")
+    page.sees("Rows that items-in sends again: 2.", "Rows that items-out deletes, because items-in does not have them: 1.")
+    page.click("dialog button", "Repair")
+    page.sees("Rows that were sent again: 3.", "All is equal.")
+    assert run("SELECT id, name FROM shop_copy.item ORDER BY id") == [(1, "one"), (2, "two"), (3, "three")]
+    for name in ("items-out", "items-in"):
         started.api.request("DELETE", f"/v1/connectors/{name}")
 
 

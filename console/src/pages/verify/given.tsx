@@ -66,12 +66,13 @@ export function Given({ given, change, sources, busy, refused, start, stop }: Of
           onInput={(event) => change({ ...given, seconds: event.currentTarget.value })}
         />
       </label>
+      {/* Two buttons: one that became the other while it is pressed would start again what it has stopped. */}
       {busy ? (
-        <button type="button" class="outline" onClick={stop}>
+        <button key="stop" type="button" class="outline" onClick={stop}>
           {t("verify.stop")}
         </button>
       ) : (
-        <button type="submit" disabled={refused !== undefined} title={refused}>
+        <button key="start" type="submit" disabled={refused !== undefined} title={refused}>
           {t("verify.start")}
         </button>
       )}

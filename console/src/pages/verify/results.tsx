@@ -61,9 +61,9 @@ function Rows({ of }: { of: TableResult }) {
   if (!all && !of.leftOut.length) return <></>;
   return (
     <section aria-label={of.table}>
-      <h3>
+      <h2>
         <code>{of.table}</code>
-      </h3>
+      </h2>
       {of.leftOut.length > 0 && <p class="why warned">{t("verify.leftOut", { columns: of.leftOut.join("; ") })}</p>}
       {all > of.first.length && <p class="quiet">{t("verify.first", { count: exact(of.first.length), all: exact(all) })}</p>}
       {all > 0 && (

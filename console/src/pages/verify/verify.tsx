@@ -6,12 +6,12 @@ import type { Connector } from "../../model/connectors.ts";
 import { repairOf } from "../../model/verify/repair.ts";
 import { useSession } from "../../model/session.ts";
 import { exact, t } from "../../words/words.ts";
+import { Ended } from "./ended.tsx";
 import { Given, START } from "./given.tsx";
 import { Moving } from "./moving.tsx";
 import { Repairing } from "./repairing.tsx";
 import { Results } from "./results.tsx";
 import { type Found, NotCompared, type Options, type Progress, Run } from "./run.ts";
-import { Ended } from "./ended.tsx";
 
 interface Of {
   /** The sink. */
