@@ -39,9 +39,11 @@ def running() -> Iterator[str]:
     """
     folder, port = _folder(), free_ports.choose()
     jar = folder / f"apicurio-registry-app-{VERSION}-runner.jar"
-    command = [str(find_java()), "-Xmx400m", "-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}", "-jar", str(jar)]
     url = f"http://127.0.0.1:{port}/apis/ccompat/v7"
-    with tempfile.TemporaryFile() as log:
+    # Vert.x leaves a cache there when it is killed.
+    with tempfile.TemporaryFile() as log, tempfile.TemporaryDirectory() as scratch:
+        options = (f"-Djava.io.tmpdir={scratch}", "-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}")
+        command = [str(find_java()), "-Xmx400m", *options, "-jar", str(jar)]
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
         try:
             deadline = time.monotonic() + START_SECONDS
