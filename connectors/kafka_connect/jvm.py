@@ -40,6 +40,8 @@ def started(library: Path, heap: int = USUAL_HEAP) -> Any:
         options = [
             f"-Xmx{heap}",
             "-Xrs",  # signals stay ours
+            # With -Xrs Java makes a socket in /tmp for it at once, which a process that is killed leaves there.
+            "-XX:+DisableAttachMechanism",
             "-XX:+UseSerialGC",
             "-XX:+ExitOnOutOfMemoryError",  # nothing goes on half broken: another process takes the task
             "-XX:-UsePerfData",

@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_sink, parse_source
@@ -33,6 +34,12 @@ def check(order: dict[str, Any]) -> Any:
     """The problems of a configuration, and the keys of secrets."""
     found = check_connector(order["config"], resolve_known)
     return [[asdict(problem) for problem in found.problems], list(found.secret_keys)]
+
+
+def left(order: dict[str, Any]) -> Any:
+    """Whether Java leaves the socket by which debuggers attach, where this process ends without it."""
+    check(order)
+    return Path(f"/tmp/.java_pid{os.getpid()}").exists()
 
 
 def source(order: dict[str, Any]) -> Any:
@@ -101,7 +108,7 @@ def sink(order: dict[str, Any]) -> Any:
 
 def main() -> None:
     order = json.loads(sys.argv[1])
-    do = {"offered": offered, "check": check, "source": source, "sink": sink}[order["do"]]
+    do = {"offered": offered, "check": check, "left": left, "source": source, "sink": sink}[order["do"]]
     try:
         answer = do(order)
     except BaseException:

@@ -47,6 +47,10 @@ def test_a_queue_that_a_sink_pauses_is_not_given_to_it_before_it_goes_on(do: Any
     assert events.read_text().splitlines()[1:3] == ["put pause", "put a"]
 
 
+def test_java_leaves_no_socket_of_a_process_that_is_killed(do: Any, events: Path) -> None:
+    assert do(do="left", config={**_SINK, "events": str(events)}) is False
+
+
 def test_a_connector_that_cannot_plan_is_stopped_and_why_it_cannot_is_told(do: Any, events: Path) -> None:
     with pytest.raises(AssertionError, match="DataException: no plan"):
         do(do="sink", config={**_SINK, "events": str(events), "plans": "false"}, batches=[])
