@@ -9,6 +9,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 from rocketconnect_sdk.changes.snapshots.incremental import Requests
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.database_logs.capture import Capture
+from rocketconnect_sdk.database_logs.locked import TableLocked
 from rocketconnect_sdk.database_logs.watermarks import PARTITION, Watermark
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import Offset, Position, SourceBatch
@@ -202,6 +203,14 @@ class LogTask(SourceTask, Generic[M, L]):
             except self.altered as error:
                 self.context.log.info("the snapshot goes on in a new transaction: %s", error)
                 self.close()
+                return None
+            except TableLocked as error:
+                # Who waits for the table may wait for our own chunk, whose transaction keeps it as it is.
+                is_ours = self.chunks is not None and self.chunks.is_open
+                self.close()
+                if not is_ours:
+                    raise
+                self.context.log.info("the chunk is read again, so that others get on: %s", error)
                 return None
             except (SystemAway, RetriableError):
                 # It goes on behind what was given, when the server is there again.

@@ -20,6 +20,7 @@ from connectors.mysql_cdc_source.rows.window import Seen
 from connectors.mysql_cdc_source.tables import Table
 from connectors.mysql_cdc_source.watermark import BinlogCoordinate
 from rocketconnect_sdk.changes.gathered import Row
+from rocketconnect_sdk.database_logs.locked import LOCK_SECONDS
 from rocketconnect_sdk.errors import RetriableError, SystemAway
 
 _LONGEST = 30.0
@@ -54,6 +55,7 @@ class CurrentValues:
 
         Raises:
             RetriableError: others do not see the change yet, as it waits for a replica.
+            TableLocked: others hold a lock on the table, or wait for one.
             ConnectorError: the server does not answer, or refuses.
         """
         if seen.gtid is None:
@@ -87,7 +89,10 @@ class CurrentValues:
         until = time.monotonic() + _LONGEST
         while True:
             begun = begin(self._login, self._place, self._kept and self._kept[0])
-            self._kept = self._kept or (begun.connection, TextQueries(begun.connection, self._login.server))
+            if self._kept is None:
+                self._kept = begun.connection, TextQueries(begun.connection, self._login.server)
+                with explained(self._login), begun.connection.cursor() as cursor:
+                    cursor.execute(f"SET SESSION lock_wait_timeout = {LOCK_SECONDS}")
             if begun.shown(seen):
                 return self._kept
             if time.monotonic() > until:

@@ -5,10 +5,12 @@ from typing import Self
 from connectors.mysql.packets import PacketReader
 from connectors.mysql.text_rows import TextRows
 from connectors.mysql_cdc_source.binlog.server import Connection
+from rocketconnect_sdk.database_logs.locked import TableLocked
 from rocketconnect_sdk.errors import PermanentError, SystemAway
 
-_LOST = frozenset({1053, 1077, 1079, 1158, 1159, 1160, 1161, 1205, 1213, 1317, 1927, 1969, 3024})
+_LOST = frozenset({1053, 1077, 1079, 1158, 1159, 1160, 1161, 1213, 1317, 1927, 1969, 3024})
 _ALTERED = 1412
+_LOCKED = 1205
 
 
 class QueryRefused(PermanentError):
@@ -41,7 +43,9 @@ class TextQueries:
         self._reader = PacketReader(connection._sock)  # noqa: SLF001 - PyMySQL makes an object of each value
 
     def run(self, query: str) -> TextRows:
-        """Sends a query; the rows of the one before have all been read. Reading raises QueryRefused and TableAltered, too.
+        """Sends a query; the rows of the one before have all been read.
+
+        Reading raises QueryRefused, TableAltered and TableLocked, too.
 
         Raises:
             SystemAway: the connection is lost, or the server gives the query up.
@@ -51,6 +55,8 @@ class TextQueries:
             msg = f"{self._server} answers {query[:200]!r} with the error {code}: {text}"
             if code in _LOST:
                 return SystemAway(msg)
+            if code == _LOCKED:
+                return TableLocked(msg)
             return TableAltered(msg, code) if code == _ALTERED else QueryRefused(msg, code)
 
         try:

@@ -197,6 +197,11 @@ class Chunks(ABC, Generic[T, P, C, L]):
         self._found: set[object] = set()
         """The keys of the rows of the table, as far as it is asked for by keys."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the transaction of a chunk may keep others from altering its table."""
+        return self._chunk is not None
+
     def poll(self, log: L) -> list[SourceBatch]:
         """Goes on with the first table: batches that are to be given now, before the log is read further; often none.
 

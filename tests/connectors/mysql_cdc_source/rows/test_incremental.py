@@ -5,6 +5,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -426,6 +427,22 @@ class Writers:
                     cursor.execute("ROLLBACK")  # a deadlock
                 # The log of more than that is not read before the task is ended again.
                 self._stopping.wait(0.01)
+
+
+def test_who_alters_a_table_waits_for_no_chunk_whose_task_waits_for_him(table: Database) -> None:
+    given = _given(table, incremental_snapshot_chunk_size="60")
+    with running(given) as run, closing(table.server.connect()) as other:
+        _ask(_begun(run), f"{table.name}.t", condition=SLOWLY)
+        run.until(lambda run: run.task.chunks is not None and run.task.chunks.is_open)  # type: ignore[attr-defined]
+        table.run("SET SESSION binlog_row_image = MINIMAL", "UPDATE t SET id = 1000 WHERE id = 1")
+        altering = threading.Thread(target=lambda: other.cursor().execute(f"ALTER TABLE {table.name}.t COMMENT 'altered'"))
+        altering.start()
+        while not table.select("SELECT 1 FROM information_schema.processlist WHERE state LIKE 'Waiting for table metadata lock'"):
+            time.sleep(0.05)
+        run.until(lambda run: any(value["op"] == "c" for value in run.values))
+        altering.join()
+    (made,) = [value for value in run.values if value["op"] == "c"]
+    assert (made["after"], made["unchanged"]) == ({"id": 1000, "name": "row 1"}, None)
 
 
 @pytest.mark.slow
