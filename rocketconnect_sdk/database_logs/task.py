@@ -54,6 +54,10 @@ L_contra = TypeVar("L_contra", contravariant=True)
 class ChunkReader(Protocol[L_contra]):
     """Rows that are read in chunks while the log is read: see changes.snapshots.chunked."""
 
+    @property
+    def is_open(self) -> bool:
+        """See Chunks."""
+
     def poll(self, log: L_contra) -> Sequence[SourceBatch]:
         """What can be given now."""
         ...
