@@ -84,6 +84,8 @@ class Log:
 
 
 class NoChunks:
+    is_open = False
+
     def poll(self, log: Log) -> Sequence[SourceBatch]:
         del log
         return []
