@@ -10,6 +10,7 @@ from rocketconnect_sdk.changes.snapshots.asking import ask_all
 from rocketconnect_sdk.changes.snapshots.incremental import Requests, partition_of
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.database_logs.capture import Capture
+from rocketconnect_sdk.database_logs.locked import TableLocked
 from rocketconnect_sdk.database_logs.task import LogTask
 from rocketconnect_sdk.database_logs.watermarks import PARTITION, stored_watermark
 from rocketconnect_sdk.errors import PermanentError, RetriableError, SystemAway
@@ -206,6 +207,22 @@ def test_who_has_a_place_in_the_log_has_what_was_asked_for_at_the_beginning_too(
     given = _batches(_started(Database(log=[7]), snapshot=False, incremental=True))
     partitions = [batch.partition for batch in given]
     assert partitions.index(partition_of("t")) < partitions.index(PARTITION)
+
+
+def test_a_table_that_is_locked_lets_go_of_an_open_chunk_and_is_told_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    database = Database(log=[7, 8])
+    task = _started(database, snapshot=False)
+    assert _values(_batches(task, 2)) == [7]
+    database.failures = [TableLocked("somebody waits")]
+    monkeypatch.setattr(NoChunks, "is_open", True)
+    assert task.poll() is None
+    assert task.chunks is None
+    assert _values(_batches(task))[-1] == 8
+    database.log.append(9)
+    database.failures = [TableLocked("somebody has it")]
+    monkeypatch.setattr(NoChunks, "is_open", False)
+    with pytest.raises(TableLocked, match="somebody has it"):
+        _batches(task)
 
 
 def test_a_server_that_goes_away_is_opened_again_behind_what_was_given() -> None:
