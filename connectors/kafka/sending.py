@@ -153,7 +153,9 @@ class Sending:
             partition = partition_of(operation, partitions[target], by_queue=self._by_queue)
             told = partial(self._told, index)
             try:
-                self.put(target, operation.value, operation.key_value, partition, told, None, time_of(operation), headers)
+                self.put(
+                    target, operation.value, operation.key_value, partition, told, timestamp=time_of(operation), headers=headers
+                )
             except KafkaException as error:
                 wrong: KafkaError = error.args[0]
                 if wrong.code() in _STATE:
@@ -162,12 +164,12 @@ class Sending:
                     raise self._client.trouble(wrong) from error
                 self.refused[index] = words(wrong)
 
-    def put(self, *message: Any) -> None:
+    def put(self, *message: Any, **more: Any) -> None:
         """One message. Raises KafkaException, and SystemAway where the client takes no more for too long."""
         end = 0.0
         while True:
             try:
-                self._client.own.produce(*message)
+                self._client.own.produce(*message, **more)
             except BufferError:
                 end = end or time.monotonic() + self._client.seconds
                 self._client.own.poll(_STEP_SECONDS)

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from rocketconnect_cli.imports.coordinates import how_to_install
@@ -14,6 +14,7 @@ from rocketconnect_cli.shown import wanted_state
 from rocketconnect_sdk.plugins.kafka_names import BROUGHT, OFFSET, needs_kafka, partition_name
 from rocketconnect_sdk.wording.counts import counted
 
+T = TypeVar("T")
 _ANOTHER_NAME = "Import it alone, with a name of your own (rocketconnect secret set NAME): --set {key}='${{keystore:NAME}}'"
 _STILL = ("STOPPED", "PAUSED")
 _SHOWN = 5
@@ -115,19 +116,29 @@ def plan(
         ours: The connectors that are here, by name.
         positions: Theirs, by the name of the connector, of those that have the name of one of `theirs`.
     """
-    known = {each.name: each for each in theirs}
-    chosen = [known[name] for name in dict.fromkeys(wish.names) if name in known] if wish.names else list(theirs)
-    shown = ", ".join(sorted(known)) or "none"
-    problems = [
-        {"key": name, "reason": "is no connector of that worker", "fix": f"There are: {shown}."}
-        for name in dict.fromkeys(wish.names)
-        if name not in known
-    ]
-    steps = [_step(each, wish, url, version, plugins) for each in chosen]
+    wanted, problems = chosen({each.name: each for each in theirs}, wish)
+    steps = [_step(each, wish, url, version, plugins) for each in wanted]
     for step in steps:
         if step.name in ours:
             _meet(step, ours[step.name], positions.get(step.name, ()))
     return steps, [*problems, *(problem for step in steps for problem in step.problems)]
+
+
+def chosen(theirs: Mapping[str, T], wish: Wish) -> tuple[list[T], list[dict[str, str]]]:
+    """The connectors of a worker that are wanted, and what is wrong with the names that none of them has.
+
+    Args:
+        theirs: All of the worker, by name.
+        wish: What the user says.
+    """
+    names = list(dict.fromkeys(wish.names))
+    shown = ", ".join(sorted(theirs)) or "none"
+    problems = [
+        {"key": name, "reason": "is no connector of that worker", "fix": f"There are: {shown}."}
+        for name in names
+        if name not in theirs
+    ]
+    return [theirs[name] for name in names or theirs if name in theirs], problems
 
 
 def clashes(steps: Sequence[Step], ours: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:

@@ -63,15 +63,8 @@ def plan(
         ours: The connectors that are here, by name.
         positions: Of those that have the name of one of `theirs`, by that.
     """
-    known = {each.name: each for each in theirs}
-    shown = ", ".join(sorted(known)) or "none"
-    problems = [
-        {"key": name, "reason": "is no connector of that worker", "fix": f"There are: {shown}."}
-        for name in dict.fromkeys(wish.names)
-        if name not in known
-    ]
-    chosen = [known[name] for name in dict.fromkeys(wish.names) if name in known] if wish.names else list(theirs)
-    steps = [_step(each, wish, plugins) for each in chosen]
+    wanted, problems = kafka.chosen({each.name: each for each in theirs}, wish)
+    steps = [_step(each, wish, plugins) for each in wanted]
     for step in steps:
         if step.name in ours:
             meet(step, ours[step.name], positions.get(step.name, ()))
