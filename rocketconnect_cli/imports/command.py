@@ -58,10 +58,10 @@ def kafka_connect(
         version = asked.version()
         theirs, place = list(asked.connectors(version)), asked.url
     with api(url) as client:
-        there = here(client, [each.name for each in theirs])
-        steps, problems = plan(theirs, wish, place, version, *there)
-        classes = {each["name"] for each in there.plugins}
+        ours = here(client, [each.name for each in theirs])
+        steps, problems = plan(theirs, wish, place, version, *ours)
+        classes = {each["name"] for each in ours.plugins}
         offered = [step for step in steps if step.there.class_name in classes and not step.exists]
         heading = f"{counted(steps, 'connector')} of Kafka Connect {version} at {place}:"
         done = (lambda tell: carry_out(client, steps, reason, start=start, tell=tell)) if yes else None
-        take_over(client, steps, offered, there, problems, heading, output, done)
+        take_over(client, steps, offered, ours, problems, heading, output, done)

@@ -60,7 +60,7 @@ def take_over(
     client: Api,
     steps: Sequence[Step],
     offered: Sequence[Step],
-    there: Here,
+    ours: Here,
     problems: Sequence[dict[str, str]],
     heading: str,
     output: Output,
@@ -72,7 +72,7 @@ def take_over(
         client: Asks.
         steps: The plan.
         offered: Those of them that are not here, and whose plugin an executor has.
-        there: This instance.
+        ours: This instance.
         problems: What forbids the plan by itself.
         heading: Of the plan.
         output: How it is shown.
@@ -83,7 +83,7 @@ def take_over(
     """
     told: list[dict[str, str]] = []
     new = [step for step in steps if not step.exists]
-    wrong = [*problems, *clashes(new, there.connectors), *checked(client, offered, told, stored=False)]
+    wrong = [*problems, *clashes(new, ours.connectors), *checked(client, offered, told, stored=False)]
     if output is not Output.JSON:
         for line in (heading, *(line for step in steps for line in step.lines())):
             out.print(line, markup=False)

@@ -52,8 +52,8 @@ def rocketmq_connect(
     wish = Wish(connectors or (), changes(pairs, unset), not no_positions)
     theirs = read(folder, listed)
     with api(url) as client:
-        there = here(client, [each.name for each in theirs])
-        steps, problems = plan(theirs, wish, *there)
+        ours = here(client, [each.name for each in theirs])
+        steps, problems = plan(theirs, wish, *ours)
         if wish.positions:
             _place_sinks([step for step in steps if step.there.type == "sink"], namesrv)
 
@@ -63,7 +63,7 @@ def rocketmq_connect(
 
         offered = [step for step in steps if step.is_known and not step.exists]
         heading = f"{counted(steps, 'connector')} of RocketMQ Connect in {folder}:"
-        take_over(client, steps, offered, there, problems, heading, output, done if yes else None)
+        take_over(client, steps, offered, ours, problems, heading, output, done if yes else None)
 
 
 def _place_sinks(sinks: Sequence[Step], namesrv: str) -> None:
