@@ -32,12 +32,12 @@ from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.rocketmq.queue_names import parse
+from services.executor.runtime.sink.columnar.batches import columns_of, spark_array
 from services.executor.runtime.sink.decode.decoder import Decoder
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part
 from services.executor.runtime.sink.duplicates import select
 from services.executor.runtime.sink.positions import merged
-from services.executor.runtime.sink.spark.batches import columns_of, spark_array
 
 _BUFFER_BYTES = 16 << 20
 _PIECE_BYTES = 4 << 20

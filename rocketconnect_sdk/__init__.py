@@ -19,6 +19,8 @@ from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.record import Offset, Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, Unit, decimal, struct, timestamp
 from rocketconnect_sdk.sink import (
+    ArrowSink,
+    ArrowSinkTask,
     BufferedSink,
     BufferedSinkTask,
     DataFrameSink,
@@ -41,6 +43,8 @@ from rocketconnect_sdk.verification import CapturedTable, KeptRows, ReadRows, Si
 from rocketconnect_sdk.version import __version__
 
 __all__ = [
+    "ArrowSink",
+    "ArrowSinkTask",
     "BufferedSink",
     "BufferedSinkTask",
     "CapturedTable",

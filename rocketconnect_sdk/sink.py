@@ -1,8 +1,9 @@
 """The sink side of the connector API.
 
-A sink is a DataFrameSink (writes a Spark DataFrame with Spark), a RecordSink (a small picklable writer that runs in Spark's
-partitions, or in the executor with engine=native), or a BufferedSink (takes records now, says later what is durable). The first two
-are given batches of explicit queue ranges: when write() or commit() returns, the batch is durable (invariant 2).
+A sink is an ArrowSink (writes tables of Arrow in the executor), a DataFrameSink (writes a Spark DataFrame with Spark), a RecordSink
+(a small picklable writer that runs in Spark's partitions, or in the executor with engine=native), or a BufferedSink (takes records
+now, says later what is durable). All but the last are given batches of explicit queue ranges: when write() or commit() returns, the
+batch is durable (invariant 2).
 """
 
 from abc import ABC, abstractmethod
@@ -212,7 +213,7 @@ class SinkTask(ABC):
         What a task has not stored is read again after a restart, as the positions of start() win: so whoever stores positions does
         it here too. By default nothing.
 
-        Raises: as DataFrameSinkTask.write.
+        Raises: as ArrowSinkTask.write.
         """
         del commit
 
@@ -221,29 +222,23 @@ class SinkTask(ABC):
         """Gives back what is held. May be called more than once, also after an error, also without start."""
 
 
-class DataFrameSink(Sink):
-    """A sink that writes with Spark.
+class ColumnarSink(Sink):
+    """A sink that writes whole batches as columns: an ArrowSink or a DataFrameSink.
 
     Class attributes:
-        columns: Those of the DataFrame, and no others, of: value, key, topic, queue, offset, row, timestamp, headers, and
+        columns: Those of a batch, and no others, of: value, key, topic, queue, offset, row, timestamp, headers, and
             header:NAME for the text of one header, which costs less. The row is null but for packed messages, see SinkBatch.
-        needs: Jars and settings of Spark without which it does not work. TaskContext.spark is a session that has them.
     """
 
     columns: ClassVar[Sequence[str]] = ("value",)
-    needs: ClassVar[SparkNeeds] = NOTHING
-
-    @abstractmethod
-    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DataFrameSinkTask":
-        """Makes the task. Must not block for long."""
 
 
-class DataFrameSinkTask(SinkTask):
-    """Writes DataFrames."""
+class ColumnarSinkTask(SinkTask):
+    """What the tasks of an ArrowSink and of a DataFrameSink have."""
 
     @property
     def columns(self) -> Sequence[str] | None:
-        """The columns of the DataFrame, where this task does not look at all of the sink's: keys and headers cost time to read."""
+        """The columns of a batch, where this task does not look at all of the sink's: keys and headers cost time to read."""
         return None
 
     @property
@@ -268,19 +263,6 @@ class DataFrameSinkTask(SinkTask):
         del schema
         return None
 
-    @abstractmethod
-    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
-        """Writes all rows and, where the target can, commit.after with them in one transaction. Durable when it returns.
-
-        Rows are in the order of their queue within each Spark partition. The column value has the type of its schema: a string,
-        binary or a struct.
-
-        Raises:
-            SystemAway, RetriableError: nothing was written, or it was undone; called again with the same batch.
-            RecordError: there are values that can't be written; nothing was, or it was undone. See unwritable.
-            PermanentError: the task is FAILED. For instance another owner has claimed the target.
-        """
-
     def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
         """Which of these values of the column value can't be written: by index, what is wrong with each, and how the value begins.
 
@@ -289,6 +271,59 @@ class DataFrameSinkTask(SinkTask):
         """
         del values
         return {}
+
+
+class ArrowSink(ColumnarSink):
+    """A sink that writes tables of Arrow, in the executor. Spark takes no part; engine=spark is accepted and changes nothing."""
+
+    @abstractmethod
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "ArrowSinkTask":
+        """Makes the task. Must not block for long."""
+
+
+class ArrowSinkTask(ColumnarSinkTask):
+    """Writes tables."""
+
+    @abstractmethod
+    def write(self, table: "pa.Table", commit: SinkCommit) -> None:
+        """Writes all rows and, where the target can, commit.after with them in one transaction. Durable when it returns.
+
+        Rows are in the order of their queues and offsets. The column value is of text, of bytes, or a struct of types that Spark
+        has too (rocketconnect_sdk.spark.types), whatever its schema says beside.
+
+        Raises:
+            SystemAway, RetriableError: nothing was written, or it was undone; called again with the same batch.
+            RecordError: there are values that can't be written; nothing was, or it was undone. See unwritable.
+            PermanentError: the task is FAILED. For instance another owner has claimed the target.
+        """
+
+
+class DataFrameSink(ColumnarSink):
+    """A sink that writes with Spark.
+
+    Class attributes:
+        needs: Jars and settings of Spark without which it does not work. TaskContext.spark is a session that has them.
+    """
+
+    needs: ClassVar[SparkNeeds] = NOTHING
+
+    @abstractmethod
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "DataFrameSinkTask":
+        """Makes the task. Must not block for long."""
+
+
+class DataFrameSinkTask(ColumnarSinkTask):
+    """Writes DataFrames."""
+
+    @abstractmethod
+    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
+        """Writes all rows and, where the target can, commit.after with them in one transaction. Durable when it returns.
+
+        Rows are in the order of their queue within each Spark partition. The column value has the type of its schema: a string,
+        binary or a struct.
+
+        Raises: as ArrowSinkTask.write.
+        """
 
 
 Receipt = Any
@@ -338,7 +373,7 @@ class RecordSinkTask(SinkTask):
     def commit(self, receipts: Sequence[Receipt], commit: SinkCommit) -> None:
         """Makes what was staged visible and durable, in the order of the receipts, and stores commit.after with it where it can.
 
-        Without receipts it stores commit.after alone (see move). Raises as DataFrameSinkTask.write, and RecordRefused: the target
+        Without receipts it stores commit.after alone (see move). Raises as ArrowSinkTask.write, and RecordRefused: the target
         refuses some; indexes go through all that was staged. Its receipt: the receipts that are left, with which it is called then.
         """
 

@@ -1,4 +1,4 @@
-"""Flights out of a topic into tables of PostgreSQL and MariaDB by Spark, inserted or in the place of others; and their own load."""
+"""Flights out of a topic into tables of PostgreSQL and MariaDB, inserted or in the place of others; and their own load."""
 
 import itertools
 import time
@@ -63,7 +63,6 @@ def _move(it: Instance, database: Database, mode: str, rows: int) -> Sample:
     name = f"sink{next(_runs)}"
     config = {
         "connector.class": "jdbc_sink",
-        "engine": "spark",
         "topics": "flights",
         **database.sink,
         "table.name.format": _SUNK,
@@ -82,7 +81,7 @@ def _move(it: Instance, database: Database, mode: str, rows: int) -> Sample:
 
 
 WORKLOAD = Workload(
-    "Flights out of a topic into PostgreSQL and MariaDB, by Spark",
+    "Flights out of a topic into PostgreSQL and MariaDB",
     run,
     ("rows_per_s", "own_cpu_s_per_million", "own_peak_mib"),
     ("rows_per_s",),

@@ -15,7 +15,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSink, FlushPolicy, Guarantee
+from rocketconnect_sdk.sink import ArrowSink, FlushPolicy, Guarantee
 from rocketconnect_sdk.tables import EVOLUTION, POSITIONS_TABLE
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _INSERT = "insert"
 _UPDATE = "update"
 
 
-class JdbcSink(DataFrameSink):
+class JdbcSink(ArrowSink):
     """Writes rows and changes of rows to the tables of a database, exactly once."""
 
     name = "jdbc_sink"
@@ -147,7 +147,7 @@ class JdbcSink(DataFrameSink):
             forget(Session(place, config["user"], config["password"] or ""), config["positions.table"], connector_uid)
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> "JdbcTask":
-        """See DataFrameSink."""
+        """See ArrowSink."""
         from connectors.jdbc_sink.merging import SinkSettings
         from connectors.jdbc_sink.store import Store
         from connectors.jdbc_sink.task import JdbcTask

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from logging import Logger
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,10 +17,11 @@ from connectors.jdbc_sink.preflight import privileges_of
 from connectors.jdbc_sink.shape import Shape, as_read, fitted
 from connectors.jdbc_sink.store import Store
 from connectors.jdbc_sink.tables import Tables
+from rocketconnect_sdk.columns.arrow_types import from_arrow_type
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
 from rocketconnect_sdk.evolution import OtherColumns
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import ArrowSinkTask, FlushPolicy, QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.batch import HEADER, UNCHANGED, Batch, batch_of
 from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes
 from rocketconnect_sdk.targets.envelopes import row_schema
@@ -30,9 +30,6 @@ from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.objects import Objects, read_values
 from rocketconnect_sdk.targets.rows import Rows
 from rocketconnect_sdk.wording.counts import counted
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _IDLE_SECONDS = 20.0
 """A connection that has rested for longer is made anew: the server ends it sooner or later, or a firewall has."""
@@ -44,7 +41,7 @@ class _Undo(Exception):
     """Ends a transaction that was but a trial."""
 
 
-class JdbcTask(DataFrameSinkTask):
+class JdbcTask(ArrowSinkTask):
     """Writes to one database, exactly once.
 
     Args:
@@ -92,14 +89,14 @@ class JdbcTask(DataFrameSinkTask):
 
     @property
     def columns(self) -> Sequence[str]:
-        """See DataFrameSinkTask. Keys and headers cost time."""
+        """See ArrowSinkTask. Keys and headers cost time."""
         more = (("key", self._writing.by_key), (UNCHANGED, self._writing.keyed))
         named = (f"{HEADER}{name}" for name in headers_of(self._writing.table))
         return ("value", "topic", *(name for name, wanted in more if wanted), *named)
 
     @property
     def rows_as(self) -> Schema | None:
-        """See DataFrameSinkTask."""
+        """See ArrowSinkTask."""
         return self._writing.columns
 
     def start(self) -> Mapping[str, QueuePosition]:
@@ -118,14 +115,15 @@ class JdbcTask(DataFrameSinkTask):
             self._store.create(connection)
 
     def columns_for(self, schema: Schema) -> Schema | None:
-        """See DataFrameSinkTask. Which columns there are is known only when the table of each record is: write() fits them."""
+        """See ArrowSinkTask. Which columns there are is known only when the table of each record is: write() fits them."""
         self._schema = schema
         return None
 
-    def write(self, frame: "DataFrame", commit: SinkCommit) -> None:
-        """See DataFrameSinkTask."""
-        schema = self._schema or self._writing.columns or _schema_of(frame)
-        prepared = self._prepare(batch_of(frame.toArrow()), schema)
+    def write(self, table: pa.Table, commit: SinkCommit) -> None:
+        """See ArrowSinkTask."""
+        batch = batch_of(table)
+        schema = self._schema or self._writing.columns or from_arrow_type(batch.values.type)
+        prepared = self._prepare(batch, schema)
         try:
             with self._transaction([each.shape.name for each in prepared]) as connection:
                 if not self._store.written(connection, commit):
@@ -141,8 +139,8 @@ class JdbcTask(DataFrameSinkTask):
             raise RecordError(msg) from error
         self._schema = None
 
-    def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
-        """See DataFrameSinkTask. write() has looked at all values before it raised."""
+    def unwritable(self, values: pa.Array) -> Mapping[int, str]:
+        """See ArrowSinkTask. write() has looked at all values before it raised."""
         del values
         return self._reasons
 
@@ -339,9 +337,3 @@ class JdbcTask(DataFrameSinkTask):
 def commit_all(connection: Connection) -> None:
     """Invariant 2: from here on the batch is durable, and so are its positions."""
     connection.commit()
-
-
-def _schema_of(frame: "DataFrame") -> Schema:
-    from rocketconnect_sdk.spark.types import from_spark_type
-
-    return next(each.schema for each in from_spark_type(frame.schema).fields if each.name == "value")

@@ -15,7 +15,7 @@ from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.plugins.loader import DIRECT, PluginType, catalogue, engines_of, find
 from rocketconnect_sdk.queries.options import OPTIONS, QUERY, TABLES, query_problems
-from rocketconnect_sdk.sink import BufferedSink, RecordSink, Sink
+from rocketconnect_sdk.sink import ArrowSink, BufferedSink, RecordSink, Sink
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.targets.owned import Target
 from rocketconnect_sdk.transforms import chain
@@ -279,7 +279,8 @@ def _is_shared(config: Config) -> bool:
 
 
 def _engine_problems(plugin: Source | Sink, config: Config) -> Iterable[Problem]:
-    if isinstance(plugin, Sink) and config["engine"] not in engines_of(plugin):
+    # Where rows go into the target as they are, Spark has no part in it: what earlier versions needed is accepted.
+    if isinstance(plugin, Sink) and not isinstance(plugin, ArrowSink) and config["engine"] not in engines_of(plugin):
         fix = f"Use engine={engines_of(plugin)[0]}, or another sink, such as file_lines for files."
         yield Problem("engine", config["engine"], f"is not an engine that {plugin.name} runs on", fix)
 

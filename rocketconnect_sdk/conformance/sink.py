@@ -14,16 +14,17 @@ import pytest
 
 from rocketconnect_sdk.conformance.documented import check_documented
 from rocketconnect_sdk.conformance.kill import run_and_kill, said_before_death
-from rocketconnect_sdk.conformance.sink_case import QUEUES, SinkCase, Writer, expected, frame, seen, small_disk, writing
+from rocketconnect_sdk.conformance.sink_case import QUEUES, SinkCase, Writer, columns_of, expected, seen, small_disk, writing
 from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.evolution import POLICY
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import OPTIONAL_STRING, Field, Schema, Type
 from rocketconnect_sdk.sink import (
+    ArrowSinkTask,
     BufferedSink,
     BufferedSinkTask,
-    DataFrameSink,
+    ColumnarSink,
     DataFrameSinkTask,
     Guarantee,
     QueuePosition,
@@ -198,7 +199,7 @@ class SinkSuite:
             writer.start().write(100)
             commit = writer.commit(10_000)
             for fault in disk.faults():
-                made = writer.frame(commit)
+                made = writer.columns(commit)
                 with fault, pytest.raises((SystemAway, RetriableError)):
                     writer.put(commit, made)
                 self._there(case, 100)
@@ -240,24 +241,24 @@ class SinkSuite:
 
     @pytest.mark.parametrize("until", [10, 12_000])
     def test_values_that_cannot_be_written_are_named_and_the_others_are_written(self, case: SinkCase, until: int) -> None:
-        """Of a DataFrame with such values nothing is written."""
-        if not isinstance(case.sink, DataFrameSink) or case.unwritable is None:
-            pytest.skip("only a DataFrame sink is asked for them, and not every one has any")
+        """Of a batch with such values nothing is written."""
+        if not isinstance(case.sink, ColumnarSink) or case.unwritable is None:
+            pytest.skip("only a sink of columns is asked for them, and not every one has any")
         from rocketconnect_sdk.arrow import to_array
 
         with writing(case) as writer:
             writer.start().write(1)
             task, commit = writer.task, writer.commit(until)
-            assert isinstance(task, DataFrameSinkTask)
+            assert isinstance(task, ArrowSinkTask | DataFrameSinkTask)
             good = [case.value(0, offset) for offset in range(1, until)]
             mixed = [good[0], case.unwritable, *good[1:], case.unwritable]
             with pytest.raises(RecordError):
-                task.write(frame(mixed, case.schema, case.settings), replace(commit, rows=len(mixed)))
+                task.write(columns_of(case, mixed, case.schema), replace(commit, rows=len(mixed)))
             self._there(case, 1)
             reasons = task.unwritable(to_array(mixed, case.schema))
             assert list(reasons) == [1, len(mixed) - 1]
             assert all(reason.strip() for reason in reasons.values())
-            task.write(frame(good, case.schema, case.settings), replace(commit, rows=len(good)))
+            task.write(columns_of(case, good, case.schema), replace(commit, rows=len(good)))
         assert seen(case, until)[0] == expected(case, until)[0]
 
     @pytest.mark.parametrize("policy", ["evolve", "ignore"])
@@ -272,10 +273,10 @@ class SinkSuite:
         with writing(case) as writer:
             task = writer.start().task
             assert case.schema is not None
-            if isinstance(task, DataFrameSinkTask):
+            if isinstance(task, ArrowSinkTask | DataFrameSinkTask):
                 task.columns_for(case.schema)
             writer.write(20)
-            if isinstance(task, DataFrameSinkTask):
+            if isinstance(task, ArrowSinkTask | DataFrameSinkTask):
                 with pytest.raises(RecordError):
                     _hand_over(case, task, rows, other, replace(writer.commit(21), rows=2))
             else:
@@ -285,7 +286,7 @@ class SinkSuite:
                 assert list(refused.value.refused) == [0, 1]
                 task.abort([refused.value.receipt])
             self._there(case, 20)
-            if isinstance(task, DataFrameSinkTask):
+            if isinstance(task, ArrowSinkTask | DataFrameSinkTask):
                 task.columns_for(case.schema)
             writer.write(30)
         self._there(case, 30)
@@ -370,10 +371,12 @@ class SinkSuite:
             pytest.skip("the sink stores no positions")
 
 
-def _hand_over(case: SinkCase, task: DataFrameSinkTask, values: Sequence[object], schema: Schema, commit: SinkCommit) -> None:
+def _hand_over(
+    case: SinkCase, task: ArrowSinkTask | DataFrameSinkTask, values: Sequence[object], schema: Schema, commit: SinkCommit
+) -> None:
     """As the runtime does with a batch of another schema. A task that does not say its columns at once has some as it writes."""
     if task.columns_for(schema) is None:
-        task.write(frame(values, schema, case.settings), commit)
+        task.write(columns_of(case, values, schema), commit)
 
 
 def _run(case: SinkCase, epoch: int, until: int) -> None:

@@ -19,8 +19,11 @@ from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import STRING, Schema
 from rocketconnect_sdk.sink import (
+    ArrowSink,
+    ArrowSinkTask,
     BufferedSink,
     BufferedSinkTask,
+    ColumnarSinkTask,
     DataFrameSink,
     DataFrameSinkTask,
     QueuePosition,
@@ -53,7 +56,7 @@ class SinkCase:
         value: The value at an offset of a queue (its number). Different for each place.
         schema: Of the values.
         directory: Where the target is, when it is files: then a full disk is tried.
-        unwritable: Of a DataFrameSink: a value of that schema that it cannot write; None: there is none.
+        unwritable: Of an ArrowSink or a DataFrameSink: a value of that schema that it cannot write; None: there is none.
         settings: Of Spark, for a DataFrameSink that needs some: its `needs.settings`, and its jars as "spark.jars".
         calls: Functions ("module:function") before whose calls the process is killed, besides those of the file system.
         keyed: For WriteSuite, options that replace those of `config`: the key of a record names what is written, and deletions
@@ -126,13 +129,15 @@ def _end_spark() -> None:
         SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
 
 
-def frame(values: Sequence[object], schema: Schema | None, settings: Mapping[str, str] | None = None) -> Any:
-    """A DataFrame of values, as the runtime hands it to a sink."""
+def columns_of(case: SinkCase, values: Sequence[object], schema: Schema | None) -> Any:
+    """Values as the runtime hands them to a sink of columns: a table of Arrow, or a DataFrame."""
     import pyarrow as pa
 
     from rocketconnect_sdk.arrow import to_array
+    from rocketconnect_sdk.spark.types import to_spark
 
-    return spark_session(settings).createDataFrame(pa.table({"value": to_array(values, schema)})).coalesce(1)
+    table = pa.table({"value": to_spark(to_array(values, schema))})
+    return table if isinstance(case.sink, ArrowSink) else spark_session(case.settings).createDataFrame(table).coalesce(1)
 
 
 class Writer:
@@ -151,8 +156,8 @@ class Writer:
         sink = case.sink
         spark = spark_session(case.settings) if isinstance(sink, DataFrameSink) else None
         context = TaskContext(epoch=epoch, generation=generation, spark=spark)
-        if not isinstance(sink, DataFrameSink | RecordSink | BufferedSink):
-            msg = f"{sink.name} is neither a DataFrameSink nor a RecordSink nor a BufferedSink"
+        if not isinstance(sink, ArrowSink | DataFrameSink | RecordSink | BufferedSink):
+            msg = f"{sink.name} is no ArrowSink, DataFrameSink, RecordSink or BufferedSink"
             raise TypeError(msg)
         self.task: SinkTask = sink.open(case.parsed, sink.plan(case.parsed, 1).tasks[0], context)
         self.positions: dict[str, QueuePosition] = {}
@@ -182,15 +187,15 @@ class Writer:
         return commit
 
     def put(self, commit: SinkCommit, made: Any = None) -> None:
-        """Writes a batch; `made` is its DataFrame, where there is one already."""
+        """Writes a batch; `made` are its columns, where they are there already."""
         if not commit.rows:
             return
         if isinstance(self.task, RecordSinkTask):
             writer = pickle.loads(pickle.dumps(self.task.writer()))  # noqa: S301  # the suite's own
             staged = [writer.stage(batch, self._part()) for batch in self.batches(commit)]
             self.task.commit([pickle.loads(pickle.dumps(receipt)) for receipt in staged], commit)  # noqa: S301
-        elif isinstance(self.task, DataFrameSinkTask):
-            self.task.write(self.frame(commit) if made is None else made, commit)
+        elif isinstance(self.task, ArrowSinkTask | DataFrameSinkTask):
+            self.task.write(self.columns(commit) if made is None else made, commit)
         elif isinstance(self.task, BufferedSinkTask):
             for batch in self.batches(commit):
                 self.task.put(batch)
@@ -198,11 +203,11 @@ class Writer:
             assert {queue: told.get(queue) for queue in commit.after} == {q: each.until for q, each in commit.after.items()}
         self.positions.update(commit.after)
 
-    def frame(self, commit: SinkCommit) -> Any:
-        """The DataFrame of a batch; None: the sink takes records."""
-        if not isinstance(self.task, DataFrameSinkTask):
+    def columns(self, commit: SinkCommit) -> Any:
+        """The columns of a batch; None: the sink takes records."""
+        if not isinstance(self.task, ColumnarSinkTask):
             return None
-        return frame([value for batch in self.batches(commit) for value in batch.values], self._case.schema, self._case.settings)
+        return columns_of(self._case, [value for batch in self.batches(commit) for value in batch.values], self._case.schema)
 
     def batches(self, commit: SinkCommit) -> list[SinkBatch]:
         """Its records, by queue."""

@@ -24,7 +24,7 @@ from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins.installed import OURS, Package, installed, package_of
-from rocketconnect_sdk.sink import BufferedSink, DataFrameSink, RecordSink, Sink
+from rocketconnect_sdk.sink import ArrowSink, BufferedSink, DataFrameSink, RecordSink, Sink
 from rocketconnect_sdk.source import Signal, Source, never
 from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
 
@@ -307,7 +307,7 @@ def _refuse_taken_name(kind: type[Source] | type[Sink]) -> None:
 
 def engines_of(sink: Sink) -> Sequence[str]:
     """Which engines can run it, the default first."""
-    both = [("spark", (DataFrameSink, RecordSink)), ("native", (RecordSink, BufferedSink))]
+    both = [("spark", (DataFrameSink, RecordSink)), ("native", (ArrowSink, RecordSink, BufferedSink))]
     return tuple(engine for engine, kinds in both if isinstance(sink, kinds))
 
 

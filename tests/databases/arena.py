@@ -36,7 +36,7 @@ class Arena(ABC):
         kills: How often what was killed.
     """
 
-    victims: Sequence[str] = ("native-host", "spark-driver", "spark-java", "executor", "broker")
+    victims: Sequence[str] = ("native-host", "executor", "broker")
 
     def __init__(self, folder: Path, source: Side, parts: Sequence[Part]) -> None:
         leave_out_running()

@@ -51,7 +51,6 @@ class Copying(Arena):
             **dead,
             **self.sink.as_sink(),
             "connector.class": "jdbc_sink",
-            "engine": "spark",
             "topics": ",".join(f"{DATABASE}-{table.name}" for table in self.source.tables),
             "table.name.format": "${table}",
             "table.name.allowed": ".*",

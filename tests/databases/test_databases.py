@@ -20,7 +20,6 @@ from tests.servers.mariadb import PASSWORD
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.rocketmq,
-    pytest.mark.spark,
     pytest.mark.mariadb,
     pytest.mark.postgres,
     pytest.mark.slow,

@@ -195,7 +195,6 @@ class OceanTarget(Target):
     """A table of OceanBase's kernel for each table."""
 
     name = Ocean.name
-    has_driver = True
 
     def __init__(self) -> None:
         self._side = Ocean()

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.slow]
     "pipeline",
     [
         pytest.param(KafkaToKafka, marks=pytest.mark.kafka),
-        pytest.param(RabbitmqToPostgres, marks=[pytest.mark.spark, pytest.mark.postgres]),
+        pytest.param(RabbitmqToPostgres, marks=[pytest.mark.postgres]),
         WebhooksToOpenSearch,
         LogsToOpenSearch,
         RedisToJava,

@@ -7,7 +7,7 @@ import rocketconnect_sdk
 from rocketconnect_sdk import conformance, converters, files
 
 PUBLIC = """
-BufferedSink BufferedSinkTask
+ArrowSink ArrowSinkTask BufferedSink BufferedSinkTask
 CapturedTable Config ConfigError ConnectorError DataFrameSink DataFrameSinkTask Edge Field FlushPolicy Guarantee KeptRows Kind
 Offset Option Origin PermanentError Plan Position Problem QueuePosition ReadRows Receipt RecordError RecordRefused RecordSink
 RecordSinkTask Rejected RetriableError Schema Signal Sink SinkBatch SinkCommit SinkTables SinkTask SinkWriter Source SourceBatch

@@ -36,7 +36,7 @@ SPARK = "spark"
 
 
 def profile_of(
-    assigned: Assigned, profiles: str, needs: Callable[[str], SparkNeeds], engine: Callable[[str], str]
+    assigned: Assigned, profiles: str, needs: Callable[[str], SparkNeeds], engine: Callable[[str, str], str]
 ) -> Profile | None:
     """Return the Spark profile that a task needs, or NATIVE.
 
@@ -46,11 +46,11 @@ def profile_of(
         assigned: The task.
         profiles: The path of the file of Spark profiles; empty: there are none.
         needs: What a plugin of a name needs of Spark.
-        engine: What a plugin of a name runs on where the configuration does not say it.
+        engine: What a plugin of a name runs on, where its configuration asks for this; empty: for nothing.
     """
     config: Mapping[str, str] = assigned.config
     name = config.get(CLASS.key, "").strip()
-    if assigned.type != "SINK" or (config.get("engine", "").strip() or engine(name)) != SPARK:
+    if assigned.type != "SINK" or engine(name, config.get("engine", "").strip()) != SPARK:
         return NATIVE
     needed = needs(name)
     # A stored configuration may be older than what is allowed now: its task is refused when it is read in the host.

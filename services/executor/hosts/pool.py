@@ -99,7 +99,7 @@ class HostPool:
         spark_classes: The folder with the archive of Spark's classes; empty: there is none.
         spark_profiles: The path of the file of Spark profiles; empty: there are none.
         needs: What a plugin of a name needs of Spark.
-        engine: What a plugin of a name runs on where the configuration does not say it.
+        engine: See profile_of.
         watcher: Hears of the runs.
         room: How much there may be at a time. A run that finds none waits, and begins when there is some.
     """
@@ -116,7 +116,7 @@ class HostPool:
         spark_classes: str = "",
         spark_profiles: str = "",
         needs: Callable[[str], SparkNeeds] = lambda _name: NOTHING,
-        engine: Callable[[str], str] = lambda _name: SPARK,
+        engine: Callable[[str, str], str] = lambda _name, asked: asked or SPARK,
         room: Room = UNLIMITED,
     ) -> None:
         self._fresh = fresh

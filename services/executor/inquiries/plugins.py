@@ -44,10 +44,17 @@ class Plugins:
         """What a connector.class needs of Spark; nothing when there is none of that name, or it is an alias of none."""
         return next((plugin.needs for plugin in self._named(name)), NOTHING)
 
-    def engine(self, name: str) -> str:
-        """What a connector.class runs on where the configuration does not say it; Spark when there is none of that name."""
-        defaults = (option.default for plugin in self._named(name) for option in plugin.options if option.key == "engine")
-        return next(defaults, SPARK)
+    def engine(self, name: str, asked: str) -> str:
+        """What a connector.class runs on.
+
+        Args:
+            name: The class. What has none of that name runs on what is asked for.
+            asked: What its configuration asks for; empty: nothing. What does not run on that runs on its default.
+        """
+        for plugin in self._named(name):
+            if asked not in plugin.engines:
+                return next((option.default for option in plugin.options if option.key == "engine"), SPARK)
+        return asked or SPARK
 
     def _named(self, name: str) -> Iterator[Plugin]:
         return (plugin for plugin in self.found if name in (plugin.name, *plugin.aliases))

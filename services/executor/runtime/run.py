@@ -17,7 +17,7 @@ from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
 from rocketconnect_sdk.queries.options import QuerySettings
-from rocketconnect_sdk.sink import BufferedSink, DataFrameSink, RecordSink, Sink, SinkTask
+from rocketconnect_sdk.sink import ArrowSink, BufferedSink, DataFrameSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.chain import make
 from services.executor.contract.endpoints import Endpoints
@@ -31,6 +31,7 @@ from services.executor.runtime.positions.client import Fenced, PositionClient
 from services.executor.runtime.rocketmq.connect import connect, with_user_of
 from services.executor.runtime.rocketmq.topic_reader import RocketMQTopics
 from services.executor.runtime.sink.buffered.engine import BufferedEngine
+from services.executor.runtime.sink.columnar.engine import ArrowEngine
 from services.executor.runtime.sink.engines import Engine, NativeEngine
 from services.executor.runtime.sink.query.start import query_engine
 from services.executor.runtime.sink.start import begin as begin_sink
@@ -268,6 +269,10 @@ def _engine(
         buffered = plugin.open(runtime.config, task_config, context)
         held.callback(buffered.close)
         return BufferedEngine(buffered, headers=plugin.wants_headers), buffered
+    if isinstance(plugin, ArrowSink):
+        tables = plugin.open(runtime.config, task_config, context)
+        held.callback(tables.close)
+        return ArrowEngine(tables, tables.columns or plugin.columns), tables
     if runtime.config["engine"] == "native":
         if not isinstance(plugin, RecordSink):
             msg = f"{plugin.name} writes with Spark: set engine=spark"
@@ -291,7 +296,7 @@ def _engine(
         held.callback(on_spark.close)
         return on_spark, records
     if not isinstance(plugin, DataFrameSink):
-        msg = f"{plugin.name} is neither a record sink nor a DataFrame sink"
+        msg = f"{plugin.name} is no kind of sink that runs here"
         raise PermanentError(msg)
     frames = plugin.open(runtime.config, task_config, context)
     held.callback(frames.close)

@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 import psycopg
 import pyarrow as pa
 import pytest
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
 
 from connectors.jdbc_sink import JdbcSink
 from connectors.jdbc_sink.task import JdbcTask
@@ -26,20 +24,6 @@ from tests.servers.mariadb import Mariadb
 from tests.servers.oceanbase.seekdb import Seekdb
 
 QUEUE = "orders/broker-a/0"
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """What a sink reads of a DataFrame."""
-
-    table: pa.Table
-
-    @property
-    def schema(self) -> StructType:
-        return from_arrow_schema(self.table.schema)
-
-    def toArrow(self) -> pa.Table:
-        return self.table
 
 
 @dataclass(slots=True)
@@ -104,7 +88,7 @@ class Target:
                 for name in {UNCHANGED, *(name for name in task.columns if name.startswith(HEADER))}
             },
         }
-        task.write(Frame(pa.table({name: columns[name] for name in task.columns})), commit)  # type: ignore[arg-type]
+        task.write(pa.table({name: columns[name] for name in task.columns}), commit)
         self.offset += 1
 
 

@@ -14,13 +14,8 @@ from tests.servers.mariadb import Mariadb
 from tests.servers.oceanbase.seekdb import Seekdb
 from tests.suites import slow_but
 
-pytestmark = [
-    pytest.mark.spark,
-    # PySpark leaves the sockets of collect() to the garbage collector.
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
-    # A process that is killed on purpose leaves its connection to the server open.
-    pytest.mark.filterwarnings("ignore:.*was deleted while still open:ResourceWarning"),
-]
+# A process that is killed on purpose leaves its connection to the server open.
+pytestmark = pytest.mark.filterwarnings("ignore:.*was deleted while still open:ResourceWarning")
 
 ROW = struct([("queue", Schema(Type.INT32)), ("offset", Schema(Type.INT64)), ("text", Schema(Type.STRING, optional=True))])
 

@@ -10,7 +10,7 @@ import psycopg
 
 from tests.queue_pipelines.comparing import each_once
 from tests.queue_pipelines.events import event
-from tests.queue_pipelines.pipeline import BROKER, EXECUTOR, JSON, SPARK_TASK, TASK, TOPIC, Feed, Pipeline
+from tests.queue_pipelines.pipeline import BROKER, EXECUTOR, JSON, TASK, TOPIC, Feed, Pipeline
 from tests.servers.postgres import Postgres
 from tests.servers.rabbitmq import Rabbitmq
 
@@ -20,7 +20,7 @@ _QUEUE, _TABLE, _DATABASE = "orders", "orders", "shop"
 class RabbitmqToPostgres(Pipeline):
     """See the module."""
 
-    kills = (TASK, TASK, "source", SPARK_TASK, BROKER, "target", EXECUTOR)
+    kills = (TASK, TASK, "source", BROKER, "target", EXECUTOR)
 
     def start(self, stack: ExitStack) -> None:
         """See Pipeline."""

@@ -157,6 +157,15 @@ def test_an_engine_that_a_sink_cannot_run_on_is_refused(tmp_path: Path) -> None:
     assert keys({**config, "connector.class": "file_lines"}) == set()
 
 
+@pytest.mark.parametrize("engine", ["spark", "native"])
+def test_a_sink_that_writes_tables_takes_each_engine_and_runs_natively_where_none_is_said(tmp_path: Path, engine: str) -> None:
+    sink = find("jdbc_sink")
+    assert isinstance(sink, Sink)
+    config = {"connector.class": "jdbc_sink", "connection.url": f"sqlite:///{tmp_path}/x.db", "topics": "t", "auto.create": "true"}
+    assert keys({**config, "engine": engine}) == set()
+    assert parse_sink(sink, config)["engine"] == "native"
+
+
 _HOIST = {"transforms": "row", "transforms.row.type": "hoist_field", "transforms.row.field": "value"}
 _REGISTRY = {"value.converter.schema.registry.url": "http://localhost:1"}
 

@@ -59,7 +59,7 @@ def test_a_value_of_a_harmless_setting_that_is_more_than_a_value_is_refused() ->
 def test_a_configuration_that_was_stored_before_reaches_spark_without_what_is_not_allowed() -> None:
     config = {**sink(**ATTACKS), "spark.sql.shuffle.partitions": "3"}
     assigned = Assigned(Key("uid", 0), "out", 1, 1, 1, "SINK", config, {})
-    assert profile_of(assigned, "", lambda _: NOTHING, lambda _: "spark") == Profile((("spark.sql.shuffle.partitions", "3"),))
+    assert profile_of(assigned, "", lambda _: NOTHING, lambda _, __: "spark") == Profile((("spark.sql.shuffle.partitions", "3"),))
 
 
 def test_a_profile_gives_what_a_connector_may_not_set_and_the_connector_says_the_rest(tmp_path: Path) -> None:

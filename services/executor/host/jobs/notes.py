@@ -7,7 +7,7 @@ from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
-from rocketconnect_sdk.sink import BufferedSink, DataFrameSink, Sink
+from rocketconnect_sdk.sink import ArrowSink, BufferedSink, DataFrameSink, Sink
 from rocketconnect_sdk.wording.counts import counted
 
 _TOLD_SECONDS = 5.0
@@ -40,6 +40,8 @@ def _of_batches(plugin: Sink, config: Config) -> list[str]:
 def _of_spark(plugin: Sink, config: Config) -> list[str]:
     if isinstance(plugin, BufferedSink) or config["engine"] != "spark":
         return []
+    if isinstance(plugin, ArrowSink):
+        return [f"engine=spark changes nothing: {plugin.name} writes without Spark. Leave it out"]
     needs = plugin.needs.title if isinstance(plugin, DataFrameSink) else ""
     jars = f", and fetches {needs} where it is not there yet" if needs else ""
     started = "10 to 60 s on a worker where none of its profile runs yet"

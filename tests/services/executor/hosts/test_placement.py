@@ -12,7 +12,7 @@ ENGINES = {"kafka_sink": "native"}
 def profile(plugin: str, **config: str) -> Profile | None:
     options = {"connector.class": plugin, **{name.replace("_", "."): value for name, value in config.items()}}
     assigned = Assigned(Key("uid", 0), "c", 1, 1, 1, "SINK", options)
-    return profile_of(assigned, "", lambda name: NEEDS.get(name, NOTHING), lambda name: ENGINES.get(name, "spark"))
+    return profile_of(assigned, "", lambda name: NEEDS.get(name, NOTHING), lambda name, asked: asked or ENGINES.get(name, "spark"))
 
 
 def test_what_needs_the_same_shares_a_driver_and_what_needs_nothing_has_the_plain_one() -> None:

@@ -14,7 +14,7 @@ from services.executor.inquiries.plugins import Plugins
         ("kafka_sink", "native"),
         ("elasticsearch_sink", "native"),
         ("delta_sink", "spark"),
-        ("JdbcSinkConnector", "spark"),
+        ("JdbcSinkConnector", "native"),
         ("of nobody", "spark"),
     ],
 )
@@ -22,4 +22,20 @@ def test_what_a_sink_runs_on_is_what_it_says_itself_where_nobody_says_it(name: s
     nobody: Any = None
     plugins = Plugins(nobody, 1.0)
     plugins.found = tuple(find_plugins().plugins)
-    assert plugins.engine(name) == engine
+    assert plugins.engine(name, "") == engine
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "engine"),
+    [
+        ("kafka_sink", "spark", "spark"),
+        ("jdbc_sink", "spark", "native"),
+        ("jdbc_sink", "native", "native"),
+        ("of nobody", "native", "native"),
+    ],
+)
+def test_a_sink_runs_on_what_is_asked_for_where_it_can(name: str, asked: str, engine: str) -> None:
+    nobody: Any = None
+    plugins = Plugins(nobody, 1.0)
+    plugins.found = tuple(find_plugins().plugins)
+    assert plugins.engine(name, asked) == engine

@@ -1,44 +1,25 @@
 """Sinks on Spark: a DataFrame for each batch, or the record sink's writers in Spark's Python workers."""
 
 import pickle
-from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import accumulate
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import readable
-from rocketconnect_sdk.errors import ConnectorError, PermanentError, RecordError, RetriableError, SystemAway
-from rocketconnect_sdk.evolution import OtherColumns
-from rocketconnect_sdk.evolution.fitting import fit
+from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.sink import DataFrameSinkTask, Receipt, RecordSinkTask, SinkCommit, SinkWriter
-from rocketconnect_sdk.spark.types import to_spark
-from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.targets.by_topic import ByTopic
-from services.executor.runtime.errors.failure import Failure, as_bytes, beyond
-from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part, place_in
+from services.executor.runtime.sink.columnar.batches import columns_of, in_order, table_of
+from services.executor.runtime.sink.columnar.engine import ColumnarEngine
+from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part
 from services.executor.runtime.sink.engines import Commits, Ready, stage
-from services.executor.runtime.sink.refusals import Stopping
-from services.executor.runtime.sink.spark.batches import (
-    HEADER,
-    Staging,
-    columns_of,
-    frame_of,
-    in_order,
-    is_local,
-    let_go_of_java,
-    slices,
-    spark_array,
-    table_of,
-)
+from services.executor.runtime.sink.spark.batches import Staging, frame_of, is_local, let_go_of_java, slices
 from services.executor.runtime.sink.spark.errors import comes_again, spark_error_text
 from services.executor.runtime.sink.spark.steps import Steps
 
@@ -52,68 +33,20 @@ _GATHER_SECONDS = 0.5
 """To plan and start a job costs Spark as much as 300,000 lines do (docs/performance.md)."""
 
 
-class DataFrameEngine:
+class DataFrameEngine(ColumnarEngine[DataFrameSinkTask]):
     """A DataFrame sink."""
 
     gather_seconds = _GATHER_SECONDS
 
     def __init__(self, task: DataFrameSinkTask, session: "SparkSession", name: str, columns: Sequence[str], steps: Steps) -> None:
-        rows_as = task.rows_as
-        named = [name.removeprefix(HEADER) for name in columns if name.startswith(HEADER)]
-        self.wanted = DecodeSettings(
-            keys="key" in columns,
-            timestamps="timestamp" in columns,
-            headers="headers" in columns or bool(named),
-            header_names=() if "headers" in columns else named,
-            array=partial(spark_array, rows_as),
-            rows_as=rows_as,
-        )
-        self._task = task
+        super().__init__(task, columns)
         self._session = session
-        self._columns = columns
         self._steps = steps
         self._staging = Staging()
-        self._refused: dict[int, BadRecord] = {}
         _enter(session, name)
 
-    def finish(self, part: Part) -> None:
-        """Makes its table."""
-        # Packed messages are not made arrays by `wanted`.
-        part.array = to_spark(part.array)
-        part.table = columns_of(part, self._columns)
-
-    def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
-        """Hands a DataFrame over; when values of it cannot be written, another one without them, for the same ranges.
-
-        Raises:
-            Stopping: the columns of its records are not to be written.
-        """
-        try:
-            return self._write(parts, commit, ready)
-        except OtherColumns as error:
-            left = [row for row in range(sum(len(part.records) for part in parts)) if row not in self._refused]
-            records, index = _finder(parts)(left[error.first])
-            place = place_in(records.queue, records.offsets[index], None if records.rows is None else records.rows[index])
-            msg = f"{place}: {error}"
-            raise Stopping(msg, beyond(records.queue, (records.offsets[index] + 1,))) from error
-
-    def _write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
-        task = self._task.of_topic(parts[0].topic) if isinstance(self._task, ByTopic) else self._task
-        table = self._with_columns(task, parts, ready) if commit.rows else None
-        while True:
-            ready(list(self._refused.values()))
-            rows = commit.rows - len(self._refused)
-            try:
-                if table is None or not rows:
-                    task.move(replace(commit, rows=0))
-                else:
-                    self._hand_over(task, _without(table, self._refused), replace(commit, rows=rows))
-            except RecordError as error:
-                self._ask(task, parts, table, error)
-                continue
-            refused = list(self._refused.values())
-            self._refused = {}
-            return refused
+    def _task_of(self, topic: str) -> DataFrameSinkTask:
+        return self._task.of_topic(topic) if isinstance(self._task, ByTopic) else self._task
 
     def _hand_over(self, task: DataFrameSinkTask, table: pa.Table, commit: SinkCommit) -> None:
         try:
@@ -122,52 +55,6 @@ class DataFrameEngine:
             del frame
         finally:
             let_go_of_java()
-
-    def _with_columns(self, task: DataFrameSinkTask, parts: Sequence[Part], ready: Ready) -> pa.Table:
-        """The batch, with the columns that the task has for its schema; the rows that do not have them are refused."""
-        table = table_of(parts)
-        schema = next((part.records.schema for part in parts if part.records.schema), None)
-        if schema is None or "value" not in table.column_names:
-            return table
-        ready(list(self._refused.values()))
-        try:
-            columns = task.columns_for(schema)
-        except RecordError as error:
-            self._refuse(parts, dict.fromkeys(range(table.num_rows), str(error)))
-            return table
-        if columns is None:
-            return table
-        values, reasons = fit(table.column("value").combine_chunks(), schema, columns)
-        self._refuse(parts, reasons)
-        return table.set_column(table.column_names.index("value"), "value", values)
-
-    def _ask(self, task: DataFrameSinkTask, parts: Sequence[Part], table: pa.Table | None, error: RecordError) -> None:
-        """Asks the task which rows it was, by row of the table."""
-        values = None if table is None or "value" not in table.column_names else table.column("value").combine_chunks()
-        reasons = {} if values is None else task.unwritable(values)
-        if not reasons.keys() - self._refused.keys():
-            raise PermanentError(str(error)) from error
-        self._refuse(parts, reasons)
-
-    def _refuse(self, parts: Sequence[Part], reasons: Mapping[int, str]) -> None:
-        find = _finder(parts)
-        for row, reason in sorted(reasons.items()):
-            records, index = find(row)
-            failure = Failure.of_value(Stage.WRITE, RecordError(reason), as_bytes(records.values[index]), self._task)
-            in_message = None if records.rows is None else records.rows[index]
-            self._refused[row] = BadRecord(records.queue, records.offsets[index], failure, row=in_message)
-        packed = [part.records for part in parts if part.records.rows is not None]
-        if not packed:
-            return
-        rows = Counter((records.queue, offset) for records in packed for offset in records.offsets)
-        bad = Counter((record.queue, record.offset) for record in self._refused.values())
-        for row, record in self._refused.items():
-            place = record.queue, record.offset
-            self._refused[row] = replace(record, has_company=bad[place] < rows[place])
-
-    def give_up(self) -> None:
-        """Nothing is staged."""
-        self._refused = {}
 
     def close(self) -> None:
         """Gives back what is held."""
@@ -318,23 +205,6 @@ def _spark_errors() -> Iterator[None]:
             raise PermanentError(msg) from error
         msg = f"the Spark job failed: {spark_error_text(error)}"
         raise RetriableError(msg) from error
-
-
-def _finder(parts: Sequence[Part]) -> Callable[[int], tuple[SinkBatch, int]]:
-    """Finds the records in which a row of the batch is, and its index there."""
-    ordered = in_order(parts)
-    ends = list(accumulate(len(part.records) for part in ordered))
-
-    def find(row: int) -> tuple[SinkBatch, int]:
-        number = bisect_right(ends, row)
-        records = ordered[number].records
-        return records, row - ends[number] + len(records)
-
-    return find
-
-
-def _without(table: pa.Table, rows: Collection[int]) -> pa.Table:
-    return table.filter(pa.array([row not in rows for row in range(table.num_rows)])) if rows else table
 
 
 def _ipc(table: pa.Table) -> bytes:

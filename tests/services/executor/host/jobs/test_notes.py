@@ -32,6 +32,11 @@ def test_the_limits_and_the_jars_are_named_where_there_are_some() -> None:
 
 def test_a_sink_that_writes_at_once_without_spark_tells_nothing() -> None:
     assert told("file_lines", engine="native") == []
+    assert told("jdbc_sink") == []
+
+
+def test_where_spark_has_no_part_engine_spark_is_told_to_change_nothing() -> None:
+    assert told("jdbc_sink", engine="spark") == ["engine=spark changes nothing: jdbc_sink writes without Spark. Leave it out"]
 
 
 @pytest.mark.parametrize(

@@ -22,16 +22,11 @@ from tests.services.executor.runtime.conftest import Tasks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyspark.sql import SparkSession
-
 pytestmark = [
     pytest.mark.rocketmq,
-    pytest.mark.spark,
     pytest.mark.mariadb,
     pytest.mark.postgres,
     pytest.mark.slow,
-    # py4j leaves the socket of each ended thread to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 
 ROWS, CHANGES, KILLS = 3_000, 900, 3
@@ -165,7 +160,6 @@ def test_the_target_becomes_the_source_though_what_takes_part_is_killed(
     tasks: Tasks,
     mariadb: Mariadb,
     target: Copy,
-    spark: "SparkSession",
     monkeypatch: pytest.MonkeyPatch,
     form: str,
 ) -> None:
@@ -188,7 +182,6 @@ def test_the_target_becomes_the_source_though_what_takes_part_is_killed(
         process = tasks.spawn(Kind.SOURCE, source, epoch=next(epochs))
         sink = {
             "connector.class": "jdbc_sink",
-            "engine": "spark",
             "topics": topic,
             **target.options,
             "table.name.format": "copy",
@@ -200,7 +193,7 @@ def test_the_target_becomes_the_source_though_what_takes_part_is_killed(
             "key.converter": "json",
             "value.converter": "json",
         }
-        running = tasks.start(Kind.SINK, sink, spark=lambda: spark)
+        running = tasks.start(Kind.SINK, sink)
         for kill in range(KILLS):
             for number in range(kill * CHANGES // KILLS, (kill + 1) * CHANGES // KILLS):
                 change(database, chance, number)

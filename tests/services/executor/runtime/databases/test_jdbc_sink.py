@@ -5,7 +5,6 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,22 +14,13 @@ from services.executor.contract.task import Kind
 from services.executor.runtime.rocketmq.properties import EXTENSION, TOMBSTONE
 from tests.services.executor.runtime.conftest import Tasks
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-pytestmark = [
-    pytest.mark.rocketmq,
-    pytest.mark.spark,
-    # py4j leaves the socket of each ended thread to the garbage collector.
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
-]
+pytestmark = pytest.mark.rocketmq
 
 
 def config_of(path: Path, more: Mapping[str, str]) -> dict[str, str]:
     """Of a sink into this SQLite."""
     return {
         "connector.class": "jdbc_sink",
-        "engine": "spark",
         "connection.url": f"sqlite:///{path}",
         "auto.create": "true",
         "value.converter": "json",
@@ -56,18 +46,18 @@ def put(tasks: Tasks, bodies: "list[str] | list[Message]") -> None:
     tasks.client.send_batch(queue, [Message(body.encode()) if isinstance(body, str) else body for body in bodies], 20)
 
 
-def test_bad_rows_are_skipped_and_the_others_are_there_once(tasks: Tasks, spark: "SparkSession") -> None:
+def test_bad_rows_are_skipped_and_the_others_are_there_once(tasks: Tasks) -> None:
     path = tasks.path / "db"
     config = config_of(
         path, {"table.name.format": "${topic}", "insert.mode": "upsert", "pk.fields": "id", "errors.tolerance": "all"}
     )
     put(tasks, [message(1, "a"), message(None, "no key"), message(2, "b"), message(1, "c")])
-    running = tasks.start(Kind.SINK, config, spark=lambda: spark)
+    running = tasks.start(Kind.SINK, config)
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 3, 180)
     assert running.stop().clean
     assert running.reporter.metrics.records_skipped == 1
     put(tasks, [message(3, "d")])
-    running = tasks.start(Kind.SINK, config, epoch=2, spark=lambda: spark)
+    running = tasks.start(Kind.SINK, config, epoch=2)
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 1, 180)
     assert running.stop().clean
     with closing(sqlite3.connect(path)) as database:
@@ -75,11 +65,11 @@ def test_bad_rows_are_skipped_and_the_others_are_there_once(tasks: Tasks, spark:
     assert found == [(1, "c"), (2, "b"), (3, "d")]
 
 
-def test_a_row_that_comes_back_from_the_dead_letters_is_in_the_table_of_its_topic(tasks: Tasks, spark: "SparkSession") -> None:
+def test_a_row_that_comes_back_from_the_dead_letters_is_in_the_table_of_its_topic(tasks: Tasks) -> None:
     path = tasks.path / "db"
     config = config_of(path, {"errors.tolerance": "all", "errors.deadletterqueue.topic.name": f"dead-{tasks.unique}"})
     put(tasks, [message(1, "a"), "bad"])
-    running = tasks.start(Kind.SINK, config, spark=lambda: spark)
+    running = tasks.start(Kind.SINK, config)
     running.reporter.wait_for(lambda: running.reporter.metrics.dead_letters == 1, 180)
     (queue,) = tasks.client.queues(replay_topic(f"sink-{tasks.unique}"))
     origin = {REPLAY_ORIGIN: f"{tasks.topic}/{queue.broker}/0:1"}
@@ -93,13 +83,13 @@ def test_a_row_that_comes_back_from_the_dead_letters_is_in_the_table_of_its_topi
     assert not [name for name in tables if name.startswith(REPLAY_TOPIC)]
 
 
-def test_tombstones_delete_rows_and_columns_that_are_not_told_stay(tasks: Tasks, spark: "SparkSession") -> None:
+def test_tombstones_delete_rows_and_columns_that_are_not_told_stay(tasks: Tasks) -> None:
     path = tasks.path / "db"
     keyed = {"insert.mode": "upsert", "pk.mode": "record_key", "pk.fields": "id", "delete.enabled": "true"}
     config = config_of(path, {**keyed, "key.converter": "string"})
     rows = [Message(message(number, "a").encode(), keys=str(number)) for number in (1, 2, 3)]
     put(tasks, [tombstone(1), *rows, tombstone(2)])
-    running = tasks.start(Kind.SINK, config, spark=lambda: spark)
+    running = tasks.start(Kind.SINK, config)
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 5, 180)
     unchanged = Message(message(1, "not told").encode(), keys="1", properties={f"{EXTENSION}unchanged": "name"})
     put(tasks, [tombstone(3), tombstone(7), unchanged])

@@ -21,10 +21,10 @@ from rocketmq_remoting.batch import DecodedBatch, Source
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import decode_properties
 from services.executor.runtime.errors.policy import ErrorPolicy
+from services.executor.runtime.sink.columnar.batches import columns_of
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import DecodeSettings, Part
 from services.executor.runtime.sink.duplicates import select
-from services.executor.runtime.sink.spark.batches import columns_of
 from services.executor.runtime.source.encode import Encoded, Target
 from services.executor.runtime.source.encoders import encoder
 from services.executor.runtime.source.takeover import Found

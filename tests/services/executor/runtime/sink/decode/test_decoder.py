@@ -19,9 +19,9 @@ from rocketmq_remoting.errors import ProtocolError
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.protocol.properties import encode_properties
 from services.executor.runtime.errors.policy import ErrorPolicy
+from services.executor.runtime.sink.columnar.batches import columns_of, spark_array
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.part import DecodeSettings, Part
-from services.executor.runtime.sink.spark.batches import columns_of, spark_array
 
 QUEUE = MessageQueue("t", "b", 3)
 MARKS = {"c/p": SourceMark(1, 0, (9,))}

@@ -3,8 +3,8 @@ from dataclasses import replace
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema, Type, struct
+from services.executor.runtime.sink.columnar.batches import columns_of, table_of
 from services.executor.runtime.sink.decode.part import Part
-from services.executor.runtime.sink.spark.batches import columns_of, table_of
 
 ROW = replace(struct([("id", Schema(Type.INT64))]), optional=True)
 

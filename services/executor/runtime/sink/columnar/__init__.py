@@ -1,0 +1,1 @@
+"""Sinks that write whole batches as columns."""
