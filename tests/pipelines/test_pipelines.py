@@ -43,7 +43,6 @@ def test_an_index_a_lake_and_a_cache_become_the_tables_of_mariadb_though_everyth
     runs(Shop(), (Search(), Lake(tmp_path), Cache()))
 
 
-@pytest.mark.spark
 @pytest.mark.mariadb
 def test_oceanbase_becomes_the_tables_of_mariadb_though_everything_is_killed(
     runs: Callable[[MysqlSide, Sequence[Target]], None],

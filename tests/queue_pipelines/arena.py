@@ -14,7 +14,7 @@ from rocketconnect_cli.api import Api
 from rocketconnect_cli.states import State, state_name
 from tests.chaos.deployments.instance import Instance
 from tests.chaos.deployments.processes import find, send, with_children
-from tests.queue_pipelines.pipeline import EXECUTOR, SPARK_TASK, TASK, Pipeline
+from tests.queue_pipelines.pipeline import EXECUTOR, TASK, Pipeline
 
 _HANG_SECONDS = 300.0
 _TICK_SECONDS = 0.1
@@ -107,5 +107,5 @@ class Arena:
         found = find(role)
         if role != EXECUTOR:
             return found
-        busy = {parent.pid for host in (*find(TASK), *find(SPARK_TASK)) for parent in host.parents()}
+        busy = {parent.pid for host in find(TASK) for parent in host.parents()}
         return [process for process in found if process.pid in busy]

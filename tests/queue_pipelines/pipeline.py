@@ -10,7 +10,7 @@ TOPIC = "queue-pipeline"
 """Of RocketMQ."""
 JSON = {"value.converter": "json", "value.converter.schemas.enable": "false"}
 """Values are JSON without a schema."""
-EXECUTOR, BROKER, TASK, SPARK_TASK = "executor", "broker", "native-host", "spark-driver"
+EXECUTOR, BROKER, TASK = "executor", "broker", "native-host"
 """What is killed of an instance: an executor that runs a task, RocketMQ's broker, the process of a task."""
 
 Feed = Callable[[int], bool]

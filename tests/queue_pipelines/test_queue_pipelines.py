@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.slow]
     "pipeline",
     [
         pytest.param(KafkaToKafka, marks=pytest.mark.kafka),
-        pytest.param(RabbitmqToPostgres, marks=[pytest.mark.postgres]),
+        pytest.param(RabbitmqToPostgres, marks=pytest.mark.postgres),
         WebhooksToOpenSearch,
         LogsToOpenSearch,
         RedisToJava,
@@ -33,6 +33,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.rocketmq, pytest.mark.slow]
 def test_everything_that_was_promised_is_there_though_each_part_of_the_pipeline_was_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pipeline: type[Pipeline]
 ) -> None:
-    # Of Spark there is what tasks have, and so that is what is killed.
+    # None of their sinks runs on Spark.
     monkeypatch.setenv(SPARK_WARM, "false")
     run(pipeline(tmp_path), tmp_path, print)
