@@ -122,13 +122,19 @@ public class Table {
     return new ObjectMapper().writeValueAsString(found);
   }
 
-  /** Makes the table; false: it is there. The columns are those of a Parquet file without rows; names are separated by commas. */
-  public boolean make(String name, String file, String key, String partitions, String generator) throws Exception {
+  /**
+   * Makes the table; false: it is there. The columns are those of a Parquet file without rows; names are separated by commas.
+   *
+   * @param told what Avro's types do not say of the columns: a table that no commit was made of yet has it, too
+   */
+  public boolean make(String name, String file, String told, String key, String partitions, String generator) throws Exception {
     Held held = hold();
     try {
       if (isThere()) return false;
       HoodieTableMetaClient.TableBuilder made = HoodieTableMetaClient.newTableBuilder();
-      made.setTableType("COPY_ON_WRITE").setTableName(name).setTableCreateSchema(schemaOf(file, null, name));
+      Schema columns = new Schema.Parser().parse(schemaOf(file, null, name));
+      columns.addProp("rocketconnect.columns", told);
+      made.setTableType("COPY_ON_WRITE").setTableName(name).setTableCreateSchema(columns.toString());
       if (!key.isEmpty()) made.setRecordKeyFields(key);
       if (!partitions.isEmpty()) made.setPartitionFields(partitions);
       made.setHiveStylePartitioningEnable(Boolean.TRUE).setUrlEncodePartitioning(Boolean.TRUE);

@@ -18,7 +18,7 @@ from rocketconnect_sdk.spark.types import stored_type
 TABLE = Takes(columns=True, nulls=False, type=DIRECTORY.type)
 """What the columns can become: Hudi reads rows that lack new columns, and these are null in them."""
 COLUMNS = "rocketconnect.columns"
-"""Under it a commit keeps what Avro's types do not say of the columns."""
+"""Under it a commit, and the schema with which the table was made, keep what Avro's types do not say of the columns."""
 OWN = "_hoodie_"
 """Columns of Hudi's own begin so."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -77,6 +77,12 @@ def arrow_schema(columns: Schema) -> pa.Schema:
 def said_of(columns: Schema) -> str:
     """The text that says of columns what Avro's types do not: that a number is a uint32, a text a uuid."""
     return json.dumps(to_json(columns))
+
+
+def said_when_made(avro: str | None) -> str | None:
+    """What `said_of` made of the columns with which the table was made; None: others have made it."""
+    said = None if avro is None else json.loads(avro).get(COLUMNS)
+    return said if isinstance(said, str) else None
 
 
 def believed(plain: Schema, said: Schema | None) -> Schema:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from connectors.file_sink.jobs import staged_job
-from connectors.hudi_sink.columns import COLUMNS, columns_of
+from connectors.hudi_sink.columns import COLUMNS, arrow_schema, columns_of, said_of, said_when_made
 from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.schema import Schema
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _SOURCES = ("WholeFiles.java", "Table.java")
 _WAIT_SECONDS = 120
+_CREATED = "hoodie.table.create.schema"
 _SIMPLE, _COMPLEX, _NO_PARTITION = (
     f"org.apache.hudi.keygen.{name}KeyGenerator" for name in ("Simple", "Complex", "Nonpartitioned")
 )
@@ -100,14 +101,14 @@ class Table:
         if text is None:
             return None
         found = json.loads(text)
-        columns = columns_of(found["schema"], found["kept"].get(COLUMNS))
+        columns = columns_of(found["schema"], found["kept"].get(COLUMNS) or said_when_made(found["table"].get(_CREATED)))
         return TableState(found["state"], found["kept"], columns, found["table"])
 
-    def make(self, nothing: pa.Table, key: Sequence[str], partitions: Sequence[str]) -> None:
+    def make(self, columns: Schema, key: Sequence[str], partitions: Sequence[str]) -> None:
         """Makes the table, where it is not there yet.
 
         Args:
-            nothing: No rows, with its columns.
+            columns: Its columns.
             key: The columns of its key; none: rows have no key of their own.
             partitions: The columns that it is partitioned by.
 
@@ -118,8 +119,8 @@ class Table:
         name = name if name[:1].isalpha() else f"t_{name}"
         simple = _NO_PARTITION if not partitions else _SIMPLE if len(key) < 2 and len(partitions) == 1 else _COMPLEX
         writing().make_folder(self._root)
-        with _understood(self._root), _file(nothing) as path:
-            made = self._java.make(name, path, ",".join(key), ",".join(partitions), simple)
+        with _understood(self._root), _file(arrow_schema(columns).empty_table()) as path:
+            made = self._java.make(name, path, said_of(columns), ",".join(key), ",".join(partitions), simple)
         if not made:
             msg = f"{self._root}: another one has made the table meanwhile"
             raise RetriableError(msg, wait=0.1)

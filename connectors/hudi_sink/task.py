@@ -14,7 +14,7 @@ import pyarrow as pa
 from connectors.file_sink.columns import Columns
 from connectors.file_sink.jobs import staged_job
 from connectors.file_sink.rows import rows_of
-from connectors.hudi_sink.columns import COLUMNS, arrow_schema, believed, said_of
+from connectors.hudi_sink.columns import COLUMNS, believed, said_of
 from connectors.hudi_sink.table import Change, Overtaken, Table, TableState
 from connectors.lakes.kept import Kept
 from connectors.lakes.task import LakeTask
@@ -140,7 +140,7 @@ class HudiTask(LakeTask):
         """The table, which is made where there is none."""
         look = self._table.look()
         if look is None:
-            self._table.make(arrow_schema(nullable(columns)).empty_table(), self._key, self._partitions)
+            self._table.make(nullable(columns), self._key, self._partitions)
             look = self._table.look()
         elif self._makes:
             # Then its columns are looked at again.

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from connectors.hudi_sink import table
 from connectors.hudi_sink.timeline import table_columns
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
@@ -50,6 +51,30 @@ def test_types_that_avro_lacks_are_known_again_and_a_name_that_it_does_not_allow
     with pytest.raises(RecordError, match=r"a\.b is no name for a column of Hudi"):
         owner.append(2, 3, schema=wrong)
     assert Hudi(path).ids() == [0, 1]
+
+
+def test_types_that_avro_lacks_are_known_again_when_the_owner_that_made_the_table_died_before_its_first_commit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one claims the table first, by a commit without rows."""
+    path = tmp_path / "table"
+    columns = [("id", NUMBER), ("day", Schema(Type.UINT32, optional=True))]
+    schema = struct(columns, name="row")
+    dying = Hudi(path).owner()
+    dying.start()
+
+    def die(*_: object) -> None:
+        raise RetriableError("here the process is killed")
+
+    with monkeypatch.context() as patch, pytest.raises(RetriableError, match="is killed"):
+        patch.setattr(table, "commit", die)
+        dying.append(0, 2, schema=schema)
+    assert Hudi(path).commits() == 0
+    owner = Hudi(path).owner(owner=(1, 2))
+    owner.start()
+    owner.append(0, 2, schema=schema)
+    assert Hudi(path).ids() == [0, 1]
+    assert table_columns(path) == struct(columns)
 
 
 @pytest.mark.slow
