@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
+import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, sourcesOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
 import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
 import { lineOf, samplesOf } from "../../console/src/model/samples.ts";
 import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf, withMore } from "../../console/src/model/topics.ts";
@@ -51,6 +51,18 @@ test("a form of topics takes the names that it can make, and its signs mean them
   assert(isOfForm("a", "a"));
   assert(!isOfForm("a", "ab"));
   assert.deepEqual(topicsOf("SOURCE", { "topic.template": "redis-${stream}", topic: "t" }), ["t", "redis-${stream}"]);
+  assert.deepEqual(topicsOf("SOURCE", { topic: "shop", "table.topic": "${topic}-${table}" }), ["shop", "shop-${table}"]);
+  assert.deepEqual(topicsOf("SOURCE", { topic: "shop", "table.topic": "${topic}" }), ["shop"]);
+});
+
+test("a source of tables is the writer of the sinks of their topics, and what they are compared with", () => {
+  const all = [
+    connector("earlier", "SOURCE", { topic: "lines" }),
+    connector("items-in", "SOURCE", { topic: "items", "table.topic": "${topic}-${table}" }),
+    connector("items-out", "SINK", { topics: "items-item" }),
+  ];
+  const rows = rowsOf(all, new Map());
+  assert.deepEqual(sourcesOf(rows.find((row) => row.name === "items-out"), rows), ["items-in"]);
 });
 
 test("a lag is what all tasks say, and not known when one does not say it", () => {

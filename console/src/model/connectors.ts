@@ -119,7 +119,9 @@ export function topicsOf(kind: Kind, config: Record<string, string>): string[] {
   }
   const made = config["topic.template"] ?? (config["topic.prefix"] ? `${config["topic.prefix"]}\${}` : "");
   const named = config["topic"] ?? config["connect.topicname"] ?? "";
-  return [named, made].filter(Boolean);
+  // Sources of databases have a topic for each table, which may begin with that of all.
+  const ofTables = (config["table.topic"] ?? "").replaceAll("${topic}", () => named);
+  return [...new Set([named, made, ofTables])].filter(Boolean);
 }
 
 /** Whether a name is of this form, in which ${...} stands for anything. */
