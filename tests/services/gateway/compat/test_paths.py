@@ -298,7 +298,9 @@ async def test_what_became_of_a_configuration_is_told_beside_it_in_a_header_and_
     header = answer.headers["warning"]
     assert header.startswith('299 - "connector.class is http_sink here, with ')
     assert '299 - "useKMS is left out: secrets are references. Nothing is to be done."' in header
-    logged = [record.fields for record in caplog.records if record.getMessage() == "a configuration was stored with a warning"]
+    logged = [
+        record.__dict__["fields"] for record in caplog.records if record.getMessage() == "a configuration was stored with a warning"
+    ]
     assert [(each["connector"], each["key"]) for each in logged] == [("out", key) for key in told]
 
 
