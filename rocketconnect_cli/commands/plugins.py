@@ -168,6 +168,46 @@ def _install_kafka(given: str, folder: Path) -> None:
 
 
 @app.command()
+def upgrade(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `installed` shows it.")],
+    to: Annotated[
+        str,
+        typer.Argument(
+            metavar="VERSION",
+            help="Of the artifact that it was installed from, also an older one; or the path of a .zip, .tar.gz, .jar or folder.",
+        ),
+    ],
+    folder: FolderOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Also where classes or options are gone, or are needed now.")] = False,
+) -> None:
+    """Put another version of a plugin of Kafka Connect in its place, if it loads and loses nothing.
+
+    Tasks that run keep the old version until they are restarted: its jars stay until the next upgrade, or `uninstall`. Exit code 2
+    when there is no such plugin, or the other version is refused: the one that is there stays. 5 when it can't be fetched.
+    """
+    from rocketconnect_cli.embedded.download import show_download
+    from rocketconnect_cli.kafka_plugins.upgrading import upgrade as upgraded
+
+    try:
+        show_download(err, kafka_plugins.library_jars())
+        done = upgraded(name, to, folder or kafka_plugins.folder_of(), anyway=yes)
+    except PluginRefused as error:
+        _end(Exit.WRONG, str(error))
+    except (JarsUnavailable, JavaMissing) as error:
+        _end(Exit.UNAVAILABLE, str(error))
+    for line in done.lost:
+        err.print(f"Warning: {line}", style="yellow", markup=False, soft_wrap=True)
+    out.print(
+        f"{done.now.name} {done.now.version} is in {done.now.folder}, in the place of {done.before.version}.\n"
+        f"Tasks that run keep {done.before.version}: run `rocketconnect plugins reload`, then restart their connectors "
+        "(`rocketconnect connector restart NAME`).\n"
+        f"The way back: rocketconnect plugins upgrade {done.now.name} {done.before.version}",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+@app.command()
 def uninstall(
     name: Annotated[str, typer.Argument(metavar="NAME", help="As `installed` shows it.")], folder: FolderOption = None
 ) -> None:

@@ -24,6 +24,7 @@ from rocketconnect_cli.embedded.rocketmq import BROKER, NAME_SERVER, EmbeddedRoc
 from rocketconnect_cli.embedded.spark import prepare_spark
 from rocketconnect_cli.extras import advice
 from rocketconnect_cli.instance import choosing, topology, watching
+from rocketconnect_cli.instance.conf import ConfOption, settings
 from rocketconnect_cli.instance.process import Process
 from rocketconnect_cli.instance.rotation import MIB, Rotation
 from rocketconnect_cli.instance.running import START_SECONDS
@@ -56,6 +57,7 @@ class StartFailed(Exception):
 
 
 def up(
+    ctx: typer.Context,
     data: Annotated[Path, typer.Option(help="Keeps everything that must outlive a stop.")] = Path("rocketconnect-data"),
     rest_port: Annotated[
         int, typer.Option(help="Where REST answers; 0: the port of the last time, or any free one.", min=0, max=65535)
@@ -99,6 +101,7 @@ def up(
     log_count: Annotated[
         int, typer.Option(help="So many files with what is older are kept of each log: NAME.log.1, ...", min=1, max=1000)
     ] = 4,
+    conf: ConfOption = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Also run a Prometheus with alerts for all of it, if the program is on this machine.")
     ] = False,
@@ -107,12 +110,13 @@ def up(
     """Run everything on this machine: RocketMQ, the services, executors with local Spark. Ctrl-C drains and stops all."""
     try:
         _check_installation()
+        rest_port, namesrv, more = settings(ctx, conf, rest_port, namesrv)
         inner = _inner_ports(port or [], executors, embedded=not namesrv)
         files = tuple(path.absolute() for path in (tokens_file,) if path is not None)
         cert, key = (None if path is None else path.absolute() for path in (tls_cert, tls_key))
         rest = topology.Rest(host, files, cert, key, insecure)
         _check_exposure(rest)
-        logs = _logs(log_level, log_format)
+        logs = {**_logs(log_level, log_format), **more}
         rotation = Rotation(log_size * MIB, log_count)
         instance = _Instance(data.absolute(), rest_port, metrics_port, inner, executors, namesrv, rest, logs, rotation, watch=watch)
         code = instance.run(output)
@@ -288,7 +292,7 @@ class _Instance:
         return Process(
             service.name,
             lambda: tethered(service.command),
-            {**topology.UNLESS_TOLD, **_handed_on(os.environ), **service.environment},
+            {**topology.UNLESS_TOLD, **topology.handed_on(os.environ), **service.environment},
             self._log(service.name),
             topology.STAGES[service.kind],
             drain,
@@ -375,12 +379,6 @@ def _check_exposure(rest: topology.Rest) -> None:
     if missing:
         msg = f"--host {rest.host} lets in others than this machine, and {'. And '.join(missing)}"
         raise StartFailed(msg)
-
-
-def _handed_on(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables of this process that services get."""
-    own = {f"ROCKETCONNECT_{name}" for name in topology.OF_REST}
-    return {name: value for name, value in environment.items() if name not in own}
 
 
 def _ready(client: httpx.Client, executors: int) -> bool:

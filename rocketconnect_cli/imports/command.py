@@ -56,7 +56,7 @@ def kafka_connect(
     wish = Wish(connectors or (), changes(pairs, unset), not no_positions, of_worker)
     with Worker(worker) as asked:
         version = asked.version()
-        theirs, place = list(asked.connectors(version)), asked.url
+        theirs, place = list(asked.connectors(version, wish.names, offsets=wish.positions)), asked.url
     with api(url) as client:
         ours = here(client, [each.name for each in theirs])
         steps, problems = plan(theirs, wish, place, version, *ours)

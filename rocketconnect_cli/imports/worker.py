@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import quote
@@ -13,6 +13,8 @@ from rocketconnect_cli.api import ApiError, Exit
 
 TIMEOUT_SECONDS = 60.0
 OFFSETS_SINCE = (3, 6)
+MOST_BYTES = 64 << 20
+"""Of all that a worker answers together: what the import holds of it. One with thousands of connectors tells some MiB."""
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
@@ -27,7 +29,7 @@ class There:
         state: RUNNING, PAUSED, STOPPED, FAILED and so on.
         class_name: The whole name of its class, where its configuration has an alias.
         version: Of its plugin; "": not told.
-        offsets: As `GET /connectors/NAME/offsets` tells them; None: this version tells none.
+        offsets: As `GET /connectors/NAME/offsets` tells them; None: this version tells none, or they were not asked for.
     """
 
     name: str
@@ -60,7 +62,10 @@ class Worker:
             detail = f"that is not the URL of a Kafka Connect worker ({wrong}). Give one such as http://HOST:8083."
             raise ApiError(Exit.WRONG, {"detail": detail})
         self.url = str(parsed.copy_with(username=None, password=None))
-        self._client = httpx.Client(base_url=parsed, timeout=TIMEOUT_SECONDS, headers={"Accept": "application/json"})
+        # Unpacked, so that few bytes don't become many.
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        self._client = httpx.Client(base_url=parsed, timeout=TIMEOUT_SECONDS, headers=headers)
+        self._left = MOST_BYTES
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -74,14 +79,16 @@ class Worker:
         """Of Kafka. Raises ApiError: no worker answers there."""
         return str(self._object("/", "version")["version"])
 
-    def connectors(self, version: str) -> Iterator[There]:
+    def connectors(self, version: str, names: Collection[str] = (), *, offsets: bool = True) -> Iterator[There]:
         """All connectors, by name.
 
         Args:
             version: Of the worker.
+            names: Only of these, offsets are asked for; empty: of all.
+            offsets: Whether they are asked for at all.
 
         Raises:
-            ApiError: it does not answer, or as nobody expects.
+            ApiError: it does not answer, or as nobody expects, or with more than an import holds.
         """
         listed = map(_map, self._list("/connector-plugins"))
         plugins = {str(each.get("class", "")): str(each.get("version") or "") for each in listed}
@@ -97,7 +104,7 @@ class Worker:
                 str(_map(status.get("connector")).get("state") or "UNKNOWN"),
                 class_name,
                 plugins.get(class_name, ""),
-                self._offsets(name) if tells_offsets(version) else None,
+                self._offsets(name) if offsets and tells_offsets(version) and name in (names or found) else None,
             )
 
     def _offsets(self, name: str) -> list[Mapping[str, Any]]:
@@ -122,12 +129,13 @@ class Worker:
 
     def _asked(self, path: str) -> Any:
         try:
-            answer = self._client.get(path)
+            with self._client.stream("GET", path) as answer:
+                body = self._read(answer, path)
         except httpx.HTTPError as error:
             detail = f"no Kafka Connect worker answers at {self.url}: {error}. Give the URL of one that runs."
             raise ApiError(Exit.UNAVAILABLE, {"detail": detail}) from None
         try:
-            found = answer.json()
+            found = json.loads(body)
         except (ValueError, RecursionError):
             raise self._stranger(path) from None
         if not answer.is_success:
@@ -135,6 +143,21 @@ class Worker:
             detail = f"the worker at {self.url} refuses GET {path} with {answer.status_code}: {str(said)[:500]}"
             raise ApiError(Exit.FAILED, {"detail": f"{detail}. Try again when it has settled."})
         return found
+
+    def _read(self, answer: httpx.Response, path: str) -> bytes:
+        """Its body. Raises ApiError: with it the worker has told more than is held."""
+        parts = []
+        for part in answer.iter_raw():
+            self._left -= len(part)
+            if self._left < 0:
+                detail = (
+                    f"{self.url}{path} and what was asked before are more than {MOST_BYTES >> 20} MiB, "
+                    "which an import does not hold. Nothing was changed. Give the URL of a worker's REST API; "
+                    "if it is one, import its connectors by their names, or with --no-positions."
+                )
+                raise ApiError(Exit.FAILED, {"detail": detail})
+            parts.append(part)
+        return b"".join(parts)
 
     def _stranger(self, path: str) -> ApiError:
         detail = f"{self.url}{path} does not answer as Kafka Connect does. Give the URL of a worker's REST API."

@@ -118,6 +118,12 @@ OF_REST = ("TOKENS_FILES", "TOKEN_FILE", "TOKEN", "TLS_CERT", "TLS_KEY", "TLS_CA
 """Settings that are not handed on to everything, as they are of REST, or of the command line."""
 
 
+def handed_on(environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables of this process that services get."""
+    own = {f"ROCKETCONNECT_{name}" for name in OF_REST}
+    return {name: value for name, value in environment.items() if name not in own}
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """One process of one service.

@@ -21,6 +21,8 @@ from rocketconnect_kit.java.jars import JarSet, OnProgress, jars_of, listed, sha
 from rocketconnect_sdk.plugins.kafka import (
     LIBRARY,
     MANIFEST,
+    NEXT,
+    REPLACED,
     VARIABLE,
     VERSION,
     JavaConnector,
@@ -65,15 +67,22 @@ def install(given: str, folder: Path, on_progress: OnProgress = lambda _done, _t
         PluginRefused: it is no plugin, or another version of it is there, or another plugin has one of its connectors.
         JarsUnavailable, JavaMissing: see rocketconnect_kit.java.
     """
+    with alone(folder), staged(given, folder, on_progress) as (plugin, jars):
+        if (same := _same(plugin, there(folder))) is not None:
+            return same
+        put(plugin, jars, MANIFEST)
+    return plugin
+
+
+@contextmanager
+def staged(given: str, folder: Path, on_progress: OnProgress) -> Iterator[tuple[JavaPlugin, Path]]:
+    """A plugin that is looked at, and not there yet: what it will be, and the folder with its jars until then.
+
+    Call it within `alone`. See install.
+    """
     if find_spec("jpype") is None:
         msg = "the Python package JPype1, which runs Java, is missing: pip install 'rocketconnect[kafka-connect]'"
         raise PluginRefused(msg)
-    with _alone(folder):
-        return _installed(given, folder, on_progress)
-
-
-def _installed(given: str, folder: Path, on_progress: OnProgress) -> JavaPlugin:
-    there = _there(folder)
     library = _library(folder, on_progress)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as place:
         work = Path(place)
@@ -90,29 +99,37 @@ def _installed(given: str, folder: Path, on_progress: OnProgress) -> JavaPlugin:
         digests = {jar.name: sha256(jar) for jar in sorted(jars.glob("*.jar"))}
         version = version or (connectors[0].version if connectors else "") or "0"
         origin = given if COORDINATES.fullmatch(given) else Path(given).name
-        plugin = JavaPlugin(name, version, origin, digests, connectors, folder / _place(name, version), stages)
-        if (same := _same(plugin, there)) is not None:
-            return same
-        (jars / MANIFEST).write_text(written(plugin), encoding="utf-8")
-        jars.chmod(0o755)
-        jars.rename(plugin.folder)
-    return plugin
+        yield JavaPlugin(name, version, origin, digests, connectors, folder / place_of(name, version), stages), jars
+
+
+def put(plugin: JavaPlugin, jars: Path, manifest: str) -> None:
+    """Moves the jars to where the plugin is, with what it is in a file of this name."""
+    (jars / manifest).write_text(written(plugin), encoding="utf-8")
+    jars.chmod(0o755)
+    jars.rename(plugin.folder)
 
 
 def uninstall(name: str, folder: Path) -> JavaPlugin:
-    """Removes a plugin. Raises PluginRefused: there is none of this name, or the folder can't be changed."""
-    with _alone(folder) if folder.is_dir() else nullcontext():
-        return _uninstalled(name, folder)
+    """Removes a plugin, with what an upgrade left of it.
+
+    Raises:
+        PluginRefused: there is none of this name, or the folder can't be changed.
+    """
+    with alone(folder) if folder.is_dir() else nullcontext():
+        plugin = found(name, folder)
+        for each in (plugin, *(kept for kept in there(folder, REPLACED) if kept.name == plugin.name)):
+            gone = folder / f".gone-{each.folder.name}"
+            shutil.rmtree(gone, ignore_errors=True)
+            each.folder.rename(gone)
+            shutil.rmtree(gone)
+        return plugin
 
 
-def _uninstalled(name: str, folder: Path) -> JavaPlugin:
-    plugins = _there(folder)
+def found(name: str, folder: Path) -> JavaPlugin:
+    """The plugin that is called so, or whose folder is. Raises PluginRefused: there is none."""
+    plugins = there(folder)
     for plugin in plugins:
         if name in (plugin.name, plugin.folder.name):
-            gone = folder / f".gone-{plugin.folder.name}"
-            shutil.rmtree(gone, ignore_errors=True)
-            plugin.folder.rename(gone)
-            shutil.rmtree(gone)
             return plugin
     known = ", ".join(plugin.name for plugin in plugins) or "none"
     msg = f"there is no plugin {name} in {folder}; there are: {known}"
@@ -126,8 +143,12 @@ def changed(plugin: JavaPlugin) -> list[str]:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Nobody else installs or uninstalls there meanwhile. What somebody has left there who was killed is removed."""
+def alone(folder: Path) -> Iterator[None]:
+    """Nobody else changes what is there meanwhile. What somebody has left there who was killed is removed, or brought to its end.
+
+    Raises:
+        PluginRefused: the folder can't be changed.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         place = os.open(folder, os.O_RDONLY)
@@ -135,6 +156,7 @@ def _alone(folder: Path) -> Iterator[None]:
             fcntl.flock(place, fcntl.LOCK_EX)
             for left in (*folder.glob(".installing-*"), *folder.glob(".gone-*")):
                 shutil.rmtree(left)
+            _settle(folder)
             yield
         finally:
             os.close(place)
@@ -143,7 +165,16 @@ def _alone(folder: Path) -> Iterator[None]:
         raise PluginRefused(msg) from error
 
 
-def _place(name: str, version: str) -> str:
+def _settle(folder: Path) -> None:
+    """An upgrade that was killed: where the old one is there yet nothing has happened, else the new one is there."""
+    for plugin in there(folder, NEXT):
+        if any(plugin.name == other.name for other in there(folder)):
+            shutil.rmtree(plugin.folder)
+        else:
+            (plugin.folder / NEXT).rename(plugin.folder / MANIFEST)
+
+
+def place_of(name: str, version: str) -> str:
     """What its folder is called, whatever a file is called, or a connector says that its version is."""
     place = re.sub(r"[^\w.+-]+", "_", f"{name}-{version}").lstrip(".")[:200]
     if place == LIBRARY:
@@ -152,31 +183,42 @@ def _place(name: str, version: str) -> str:
     return place
 
 
-def _there(folder: Path) -> list[JavaPlugin]:
+def there(folder: Path, manifest: str = MANIFEST) -> list[JavaPlugin]:
+    """All plugins with such a file. Raises PluginRefused: one can't be read."""
     try:
-        return installed(folder)
+        return installed(folder, manifest)
     except ValueError as error:
         raise PluginRefused(str(error)) from error
 
 
-def _same(plugin: JavaPlugin, there: Sequence[JavaPlugin]) -> JavaPlugin | None:
+def _same(plugin: JavaPlugin, others: Sequence[JavaPlugin]) -> JavaPlugin | None:
     """One that is there and is the same; what stands in its way is refused."""
-    for other in there:
+    for other in others:
         if other.name == plugin.name and other.version == plugin.version and other.digests == plugin.digests:
             return other
-        if other.name == plugin.name:
-            what = (
-                f"{other.name} is there in version {other.version}"
-                if other.version != plugin.version
-                else f"{other.name} is there with other jars"
+        if other.name == plugin.name and other.version != plugin.version:
+            msg = (
+                f"{other.name} is there in version {other.version}: run `rocketconnect plugins upgrade {other.name} "
+                f"{plugin.version}`, or with the path of the file"
             )
-            msg = f"{what}: run `rocketconnect plugins uninstall {other.name}` first, when no connector runs with it"
             raise PluginRefused(msg)
+        if other.name == plugin.name:
+            msg = (
+                f"{other.name} is there with other jars: run `rocketconnect plugins uninstall {other.name}` first, when no "
+                "connector runs with it"
+            )
+            raise PluginRefused(msg)
+    refuse_twice(plugin, others)
+    return None
+
+
+def refuse_twice(plugin: JavaPlugin, others: Sequence[JavaPlugin]) -> None:
+    """Raises PluginRefused: another plugin has a connector of this one."""
+    for other in others:
         both = {each.name for each in other.connectors} & {each.name for each in plugin.connectors}
         if both:
             msg = f"{other.name} {other.version} has {min(both)}, too: run `rocketconnect plugins uninstall {other.name}` first"
             raise PluginRefused(msg)
-    return None
 
 
 def _inspected(library: Path, jars: Path, given: str) -> tuple[list[JavaConnector], Mapping[str, str]]:

@@ -4,6 +4,8 @@
     FOLDER/NAME-VERSION/plugin.json    what is here: the connectors with their options, and the digest of each jar
     FOLDER/NAME-VERSION/*.jar
 
+What an upgrade has replaced stays beside the new one, for tasks that run with it, with replaced.json in the place of plugin.json.
+
 A folder appears by one rename when all in it is right. Nothing here starts Java.
 """
 
@@ -20,6 +22,10 @@ VARIABLE = "ROCKETCONNECT_KAFKA_PLUGINS"
 VERSION = "4.3.1"
 LIBRARY = f"kafka-connect-{VERSION}"
 MANIFEST = "plugin.json"
+REPLACED = "replaced.json"
+"""The same of one that an upgrade has replaced."""
+NEXT = "next.json"
+"""The same of one that is to replace another in the next moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +97,17 @@ def told_folder(environment: Mapping[str, str] = os.environ) -> Path | None:
     return Path(told) if (told := environment.get(VARIABLE, "")) else None
 
 
-def installed(folder: Path) -> list[JavaPlugin]:
+def installed(folder: Path, manifest: str = MANIFEST) -> list[JavaPlugin]:
     """All that are there, by name.
+
+    Args:
+        folder: Where they are.
+        manifest: The file that says what a plugin is.
 
     Raises:
         ValueError: a manifest can't be read; says which one.
     """
-    return list(_all(folder))
+    return list(_all(folder, manifest))
 
 
 def written(plugin: JavaPlugin) -> str:
@@ -112,8 +122,8 @@ def connector_of(form: Mapping[str, Any]) -> JavaConnector:
     return JavaConnector(form["name"], form["direction"], form["version"], [JavaOption(**option) for option in form["options"]])
 
 
-def _all(folder: Path) -> Iterator[JavaPlugin]:
-    for manifest in sorted(folder.glob(f"[!.]*/{MANIFEST}")):
+def _all(folder: Path, name: str) -> Iterator[JavaPlugin]:
+    for manifest in sorted(folder.glob(f"[!.]*/{name}")):
         try:
             form = json.loads(manifest.read_text(encoding="utf-8"))
             connectors = [connector_of(each) for each in form["connectors"]]

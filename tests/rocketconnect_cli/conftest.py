@@ -47,6 +47,8 @@ class Rest:
     """The same."""
     asked: list[str] = field(default_factory=list)
     sent: list[bytes] = field(default_factory=list)
+    encodings: list[str] = field(default_factory=list)
+    """How the answers may be packed, as the requests say."""
     url: str = ""
 
 
@@ -71,6 +73,7 @@ def _serving(rest: Rest) -> Iterator[Rest]:
         def answer(self) -> None:
             rest.sent.append(self.rfile.read(int(self.headers.get("Content-Length", 0))))
             rest.asked.append(f"{self.command} {self.path}")
+            rest.encodings.append(self.headers.get("Accept-Encoding", ""))
             path = self.path.partition("?")[0]
             self.send_response(rest.statuses.get(path, rest.status))
             body = rest.bodies.get(path, rest.body)

@@ -12,12 +12,12 @@ from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.sealing import CannotOpen, Keys
 from rocketconnect_kit.serving.interception import ServicerContext
 from rocketconnect_sdk.configuration.runtime_options import CLASS
-from rocketconnect_sdk.translations import translated
-from services.config import checks
+from services.config import checks, wire
 from services.config.keystore.moving import moved, secret_name_problems, value_problems
 from services.config.keystore.store import SecretStore, Stored
 from services.config.store import ConfigStore
 from services.config.validation.executors import Executors, validate_in_turn
+from services.config.validation.ours import Ours
 from services.config.validation.verdicts import FRESH_SECONDS
 
 _PAGE = 500
@@ -74,18 +74,19 @@ class KeystoreService(KeystoreServiceServicer):
 
     async def MoveSecrets(self, request: pb.MoveSecretsRequest, context: ServicerContext) -> pb.MoveSecretsResponse:
         """Make the configuration one of ours; ask an executor which options are secrets; seal and store those that are values."""
-        ours = translated(request.config)
+        ours = Ours.of(request.config)
         if ours.problems:
             # Whoever stores it next is told what is wrong with it, as it was given.
             return pb.MoveSecretsResponse(config=request.config)
-        config = ours.config
-        if self._keys is None or checks.name_problems(request.connector) or not checks.fits(config):
-            return pb.MoveSecretsResponse(config=config)
-        config, values = moved(request.connector, config, await self._secret_keys(request.connector, config), self._keys)
-        if values and not request.dry_run:
-            await asyncio.to_thread(self._secrets.add, {name: self._keys.seal(name, value) for name, value in values.items()})
-            _log.info("secrets of a configuration moved into the keystore", connector=request.connector, names=sorted(values))
-        return pb.MoveSecretsResponse(config=config)
+        config, secret_keys = ours.config, frozenset[str]()
+        if self._keys is not None and not checks.name_problems(request.connector) and checks.fits(config):
+            secret_keys = await self._secret_keys(request.connector, config)
+            config, values = moved(request.connector, config, secret_keys, self._keys)
+            if values and not request.dry_run:
+                await asyncio.to_thread(self._secrets.add, {name: self._keys.seal(name, value) for name, value in values.items()})
+                _log.info("secrets of a configuration moved into the keystore", connector=request.connector, names=sorted(values))
+        warnings = checks.without_secrets(ours.warnings, ours.config, secret_keys)
+        return pb.MoveSecretsResponse(config=config, warnings=map(wire.problem, warnings))
 
     async def ReadSealedSecret(self, request: pb.ReadSealedSecretRequest, context: ServicerContext) -> pb.ReadSealedSecretResponse:
         """Return it as it is stored."""

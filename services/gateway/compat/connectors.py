@@ -14,7 +14,8 @@ from rocketconnect_sdk.wording.counts import counted
 from services.gateway.backends import Backends
 from services.gateway.compat import shapes
 from services.gateway.compat.shapes import Json
-from services.gateway.lookups.lookups import Lookups, unknown_state
+from services.gateway.lookups.lookups import Lookups, Moved, unknown_state
+from services.gateway.orders import warned
 from services.gateway.routing import Call
 
 _CONFIG = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name
@@ -74,8 +75,8 @@ class Connectors:
         message = f"No status found for task {name}-{number}; /connectors/{name}/tasks lists the tasks it has"
         raise NotFound("TASK_NOT_FOUND", message, connector=name, task=str(number))
 
-    async def put(self, name: str, wanted: Mapping[str, str], call: Call) -> Mapping[str, str]:
-        """Create a connector or give it a new configuration; return the configuration when it is stored.
+    async def put(self, name: str, given: Mapping[str, str], call: Call) -> Moved:
+        """Create a connector or give it a new configuration; return the configuration when it is stored, and what is told of it.
 
         A secret that is given as a value goes into the keystore, if there is one: what is stored and returned has a reference.
 
@@ -83,31 +84,40 @@ class Connectors:
             AlreadyExists: SAME_CONFIG when it has exactly this configuration.
             Aborted: others keep changing it at the same time.
         """
-        wanted = await self._lookups.without_secrets(name, wanted)
+        moved = await self._lookups.without_secrets(name, given)
         request_id = uuid.uuid4().hex
         for attempt in range(_PUT_ATTEMPTS):
             there = await self._lookups.find(name)
-            if there is not None and dict(there.config) == wanted:
+            if there is not None and dict(there.config) == moved.config:
                 if attempt:
                     # Stored since the first look: by the attempt before, whose answer was lost, or by somebody with the same wish.
-                    return wanted
+                    return moved
                 message = "Connector with same config already exist."
                 raise AlreadyExists("SAME_CONFIG", message, connector=name)
             try:
-                if there is None:
-                    create = config.CreateConnectorRequest(name=name, config=wanted, request_id=request_id)
-                    create.author, create.reason = call.author, call.reason
-                    await self._backends.ask(_CONFIG["CreateConnector"], create, config.CreateConnectorResponse, reads=False)
-                else:
-                    update = config.UpdateConnectorRequest(name=name, config=wanted, etag=there.etag)
-                    update.author, update.reason = call.author, call.reason
-                    await self._backends.ask(_CONFIG["UpdateConnector"], update, config.UpdateConnectorResponse, reads=False)
+                warnings = await self._written(name, moved.config, there, request_id, call)
             except (AlreadyExists, Aborted, NotFound):
                 # It came, changed or went between the look and the write: look again.
                 continue
-            return wanted
+            stored = Moved(moved.config, (*moved.warnings, *warnings))
+            warned.log(name, stored.warnings)
+            return stored
         message = f"Connector [{name}] is being changed by others at the same time; try again"
         raise Aborted("CONCURRENT_CHANGES", message, connector=name)
+
+    async def _written(
+        self, name: str, wanted: Mapping[str, str], there: connector_pb2.Connector | None, request_id: str, call: Call
+    ) -> Sequence[connector_pb2.Problem]:
+        """Create it, or change the one that is there; return what is told of it."""
+        if there is None:
+            create = config.CreateConnectorRequest(name=name, config=wanted, request_id=request_id)
+            create.author, create.reason = call.author, call.reason
+            made = await self._backends.ask(_CONFIG["CreateConnector"], create, config.CreateConnectorResponse, reads=False)
+            return made.warnings
+        update = config.UpdateConnectorRequest(name=name, config=wanted, etag=there.etag)
+        update.author, update.reason = call.author, call.reason
+        changed = await self._backends.ask(_CONFIG["UpdateConnector"], update, config.UpdateConnectorResponse, reads=False)
+        return changed.warnings
 
     async def stop(self, name: str, call: Call) -> str:
         """Delete a connector; its revisions stay."""

@@ -8,6 +8,8 @@ from starlette.responses import Response
 from services.gateway.answers import json_answer
 from services.gateway.compat.connectors import Connectors
 from services.gateway.compat.posted import configuration
+from services.gateway.lookups.lookups import Moved
+from services.gateway.orders import warned
 from services.gateway.problems import Problem, RequestRejected, malformed
 from services.gateway.routing import Call, Handler, Render, Route
 
@@ -70,7 +72,7 @@ def _answer(ask: Callable[[Call], Any]) -> Handler:
 
 def _post(connectors: Connectors) -> Handler:
     async def handle(call: Call) -> Response:
-        return _ok(await connectors.put(call.path["name"], configuration(call.body), call))
+        return _stored(await connectors.put(call.path["name"], configuration(call.body), call))
 
     return handle
 
@@ -78,7 +80,7 @@ def _post(connectors: Connectors) -> Handler:
 def _get_create(connectors: Connectors) -> Handler:
     async def handle(call: Call) -> Response:
         given = [value for name, value in call.query if name == "config"]
-        return _ok(await connectors.put(call.path["name"], configuration(given[-1].encode() if given else b""), call))
+        return _stored(await connectors.put(call.path["name"], configuration(given[-1].encode() if given else b""), call))
 
     return handle
 
@@ -102,6 +104,15 @@ def _ok(body: Any) -> Response:
     return json_answer(
         200, {"status": 200, "body": list(body) if isinstance(body, Sequence) and not isinstance(body, str) else body}
     )
+
+
+def _stored(stored: Moved) -> Response:
+    """The configuration in the place where RocketMQ Connect has it, and beside it what is told, which its clients pass over."""
+    body: dict[str, object] = {"status": 200, "body": stored.config}
+    if stored.warnings:
+        told = ("key", "value", "reason", "fix")
+        body["warnings"] = [{name: getattr(each, name) for name in told} for each in stored.warnings]
+    return json_answer(200, body, headers=warned.headers(stored.warnings))
 
 
 def _render(status: Literal["truth", "200"]) -> Render:

@@ -2,7 +2,8 @@
 
 import asyncio
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from google.protobuf.message import Message
 from rocketconnect.config.v1 import config_service_pb2 as config
@@ -13,12 +14,27 @@ from services.gateway.backends import Backends
 from services.gateway.kafka_connect import shapes
 from services.gateway.kafka_connect.shapes import Json
 from services.gateway.kafka_connect.words import no_connector
-from services.gateway.lookups.lookups import Lookups, unknown_state
+from services.gateway.lookups.lookups import Lookups, Moved, unknown_state
+from services.gateway.orders import warned
 from services.gateway.orders.signing import sign
 from services.gateway.routing import Call
 
 _CONFIG = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name
 _ATTEMPTS = 4
+
+
+class Stored(NamedTuple):
+    """What was stored.
+
+    Attributes:
+        info: ConnectorInfo.
+        warnings: What is told of its configuration.
+        is_new: It was created.
+    """
+
+    info: Json
+    warnings: Sequence[connector_pb2.Problem]
+    is_new: bool = False
 
 
 class Connectors:
@@ -74,8 +90,8 @@ class Connectors:
         message = f"No status found for task {name}-{number}"
         raise NotFound("TASK_NOT_FOUND", message, connector=name, task=str(number))
 
-    async def create(self, name: str, wanted: Mapping[str, str], state: str, call: Call) -> Json:
-        """Create a connector; return ConnectorInfo.
+    async def create(self, name: str, wanted: Mapping[str, str], state: str, call: Call) -> Stored:
+        """Create a connector.
 
         Args:
             name: Of it.
@@ -90,17 +106,20 @@ class Connectors:
         if await self._lookups.find(name) is not None:
             raise _exists(name)
         create = config.CreateConnectorRequest(name=name, request_id=uuid.uuid4().hex)
-        create.config.update(await self._lookups.without_secrets(name, wanted))
+        moved = await self._lookups.without_secrets(name, wanted)
+        create.config.update(moved.config)
         create.wanted_state = connector_pb2.WantedState.Value(f"WANTED_STATE_{state}")
         sign(create, call.author, call.reason)
         try:
             answer = await self._backends.ask(_CONFIG["CreateConnector"], create, config.CreateConnectorResponse, reads=False)
         except AlreadyExists as error:
             raise _exists(name) if error.reason == "CONNECTOR_EXISTS" else error from error
-        return shapes.info(answer.connector, unknown_state(answer.connector))
+        told = (*moved.warnings, *answer.warnings)
+        warned.log(name, told)
+        return Stored(shapes.info(answer.connector, unknown_state(answer.connector)), told, is_new=True)
 
-    async def put(self, name: str, wanted: Mapping[str, str], call: Call) -> tuple[Json, bool]:
-        """Create a connector or give it a new configuration; return ConnectorInfo, and whether it was created.
+    async def put(self, name: str, wanted: Mapping[str, str], call: Call) -> Stored:
+        """Create a connector or give it a new configuration.
 
         Raises:
             Aborted: others keep changing it at the same time.
@@ -109,15 +128,15 @@ class Connectors:
             there = await self._lookups.find(name)
             try:
                 if there is None:
-                    return await self.create(name, wanted, "RUNNING", call), True
-                return await self._update(there, await self._lookups.without_secrets(name, wanted), call), False
+                    return await self.create(name, wanted, "RUNNING", call)
+                return await self._update(there, await self._lookups.without_secrets(name, wanted), call)
             except (AlreadyExists, Aborted, NotFound):
                 # It came, changed or went between the look and the write: look again.
                 continue
         raise _busy(name)
 
-    async def patch(self, name: str, changes: Mapping[str, str | None], call: Call) -> Json:
-        """Change keys of a configuration, those that are None go; return ConnectorInfo. See put."""
+    async def patch(self, name: str, changes: Mapping[str, str | None], call: Call) -> Stored:
+        """Change keys of a configuration, those that are None go. See put."""
         for _ in range(_ATTEMPTS):
             there = await self.found(name)
             wanted = {key: text for key, text in {**there.config, **changes}.items() if text is not None}
@@ -164,14 +183,15 @@ class Connectors:
             raise no_connector(name)
         return connector
 
-    async def _update(self, there: connector_pb2.Connector, wanted: Mapping[str, str], call: Call) -> Json:
-        connector = there
-        if dict(there.config) != wanted:
-            update = config.UpdateConnectorRequest(name=there.name, config=wanted, etag=there.etag)
+    async def _update(self, there: connector_pb2.Connector, moved: Moved, call: Call) -> Stored:
+        connector, told = there, moved.warnings
+        if dict(there.config) != moved.config:
+            update = config.UpdateConnectorRequest(name=there.name, config=moved.config, etag=there.etag)
             sign(update, call.author, call.reason)
             answer = await self._backends.ask(_CONFIG["UpdateConnector"], update, config.UpdateConnectorResponse, reads=False)
-            connector = answer.connector
-        return shapes.info(connector, await self._lookups.state_of(connector))
+            connector, told = answer.connector, (*told, *answer.warnings)
+            warned.log(there.name, told)
+        return Stored(shapes.info(connector, await self._lookups.state_of(connector)), told)
 
     async def _order(self, method: str, request: Message, answer: type[Message], name: str, call: Call) -> None:
         sign(request, call.author, call.reason)

@@ -1,6 +1,6 @@
 """What Kafka Connect's paths of plugins do, done by the config service."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rocketconnect.config.v1 import config_service_pb2 as config
 from rocketconnect.connector.v1 import connector_pb2
@@ -32,8 +32,8 @@ class Plugins:
         """Return ConfigKeyInfo of each option of a plugin."""
         return shapes.config_keys(await self._found(name))
 
-    async def validate(self, name: str, connector: str, wanted: Mapping[str, str]) -> Json:
-        """Return ConfigInfos of a configuration; nothing is stored.
+    async def validate(self, name: str, connector: str, wanted: Mapping[str, str]) -> tuple[Json, Sequence[connector_pb2.Problem]]:
+        """Return ConfigInfos of a configuration, and what is told of it beside; nothing is stored.
 
         Args:
             name: Of the plugin.
@@ -46,12 +46,12 @@ class Plugins:
             given = whole["connector.class"][:200]
             raise bad_request("PLUGIN_DIFFERS", f"Included connector type {given} does not match request type {name}")
         # A secret that a create would put into the keystore is no error; that nobody can look it up yet is none either.
-        moved = await self._lookups.without_secrets(connector or _NOBODY, whole, dry_run=True)
+        moved, told = await self._lookups.without_secrets(connector or _NOBODY, whole, dry_run=True)
         request = config.ValidateConnectorRequest(config=moved, name=connector)
         answer = await self._backends.ask(_CONFIG["ValidateConnector"], request, config.ValidateConnectorResponse, reads=False)
         wrong = [each for each in answer.problems if whole.get(each.key) == moved.get(each.key)]
         problems = [FieldProblem(each.key, each.value, each.reason, each.fix) for each in wrong]
-        return shapes.config_infos(plugin.name, plugin.options, whole, problems)
+        return shapes.config_infos(plugin.name, plugin.options, whole, problems), (*told, *answer.warnings)
 
     async def _found(self, name: str) -> connector_pb2.Plugin:
         for plugin in await self._lookups.plugins():

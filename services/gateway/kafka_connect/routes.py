@@ -11,12 +11,13 @@ from rocketconnect_sdk.version import __version__
 from services.gateway.answers import json_answer
 from services.gateway.backends import Backends
 from services.gateway.kafka_connect import posted
-from services.gateway.kafka_connect.connectors import Connectors
+from services.gateway.kafka_connect.connectors import Connectors, Stored
 from services.gateway.kafka_connect.loggers import Loggers
 from services.gateway.kafka_connect.plugins import Plugins
 from services.gateway.kafka_connect.positions import Offsets
 from services.gateway.kafka_connect.words import bad_request, render
 from services.gateway.lookups.lookups import Lookups
+from services.gateway.orders import warned
 from services.gateway.problems import Problem, RequestRejected
 from services.gateway.routing import Call, Handler, Route
 
@@ -61,15 +62,15 @@ def _other_reads(offsets: Offsets, plugins: Plugins, loggers: Loggers) -> Iterat
 def _changes(connectors: Connectors) -> Iterator[tuple[str, str, Handler, str]]:
     async def create(call: Call) -> Response:
         name, config, state = posted.request(posted.parsed(call))
-        return json_answer(201, await connectors.create(name, config, state, call), headers=_place(name))
+        return _stored(name, await connectors.create(name, config, state, call))
 
     async def put(call: Call) -> Response:
         name = _name(call)
-        info, is_new = await connectors.put(name, posted.configuration(posted.parsed(call), name), call)
-        return json_answer(201, info, headers=_place(name)) if is_new else json_answer(200, info)
+        return _stored(name, await connectors.put(name, posted.configuration(posted.parsed(call), name), call))
 
     async def patch(call: Call) -> Response:
-        return json_answer(200, await connectors.patch(_name(call), posted.changes(posted.parsed(call), _name(call)), call))
+        name = _name(call)
+        return _stored(name, await connectors.patch(name, posted.changes(posted.parsed(call), name), call))
 
     yield "POST", "/connectors", create, "create"
     yield "PUT", f"{_ONE}/config", put, "create or update"
@@ -99,7 +100,8 @@ def _other_changes(offsets: Offsets, plugins: Plugins, loggers: Loggers) -> Iter
     async def validate(call: Call) -> Response:
         value = posted.parsed(call)
         config = posted.configuration(value)
-        return json_answer(200, await plugins.validate(call.path["plugin"], str(value.get("name") or ""), config))
+        found, told = await plugins.validate(call.path["plugin"], str(value.get("name") or ""), config)
+        return json_answer(200, found, headers=warned.headers(told))
 
     async def alter(call: Call) -> Response:
         return json_answer(200, await offsets.alter(_name(call), posted.parsed(call, numbers_as_text=False), call))
@@ -163,5 +165,9 @@ def _flag(call: Call, key: str, *, default: bool) -> bool:
     return given[-1].lower() == "true" if given else default
 
 
-def _place(name: str) -> dict[str, str]:
-    return {"Location": f"{PREFIX}/connectors/{quote(name, safe='')}"}
+def _stored(name: str, stored: Stored) -> Response:
+    """ConnectorInfo. What is told beside it is a header: some clients refuse members that they do not know."""
+    told = warned.headers(stored.warnings)
+    if not stored.is_new:
+        return json_answer(200, stored.info, headers=told)
+    return json_answer(201, stored.info, headers={"Location": f"{PREFIX}/connectors/{quote(name, safe='')}", **told})

@@ -1,6 +1,7 @@
 """Connectors, their states, and plugins, as the services tell them; and secrets of a configuration put where they belong."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
 from rocketconnect.config.v1 import config_service_pb2 as config
@@ -15,6 +16,18 @@ _CONFIG = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name
 _KEYSTORE = keystore.DESCRIPTOR.services_by_name["KeystoreService"].methods_by_name
 _STATE = state.DESCRIPTOR.services_by_name["StateService"].methods_by_name
 _CLUSTER = cluster.DESCRIPTOR.services_by_name["ClusterService"].methods_by_name
+
+
+class Moved(NamedTuple):
+    """A configuration as it can be stored.
+
+    Attributes:
+        config: With references in the place of secrets.
+        warnings: What became of it, where it was that of another system.
+    """
+
+    config: dict[str, str]
+    warnings: Sequence[connector_pb2.Problem]
 
 
 class Lookups:
@@ -65,7 +78,7 @@ class Lookups:
         except NotFound:
             return unknown_state(connector)
 
-    async def without_secrets(self, name: str, wanted: Mapping[str, str], *, dry_run: bool = False) -> dict[str, str]:
+    async def without_secrets(self, name: str, wanted: Mapping[str, str], *, dry_run: bool = False) -> Moved:
         """Return a configuration with references: a secret that is given as a value goes into the keystore, if there is one.
 
         Args:
@@ -74,7 +87,8 @@ class Lookups:
             dry_run: Only say which references would stand there.
         """
         move = keystore.MoveSecretsRequest(connector=name, config=wanted, dry_run=dry_run)
-        return dict((await self._backends.ask(_KEYSTORE["MoveSecrets"], move, keystore.MoveSecretsResponse, reads=False)).config)
+        answer = await self._backends.ask(_KEYSTORE["MoveSecrets"], move, keystore.MoveSecretsResponse, reads=False)
+        return Moved(dict(answer.config), answer.warnings)
 
 
 def unknown_state(connector: connector_pb2.Connector) -> state.ConnectorState:

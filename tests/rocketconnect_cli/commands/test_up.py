@@ -147,3 +147,38 @@ def test_a_rocketmq_that_does_not_answer_is_told_when_the_rest_is_ready(monkeypa
                 "executor-1",
             ]
             assert (f"No RocketMQ answers at {addresses} yet; connectors say WAITING until one does." in result.stderr) is told
+
+
+def test_the_file_of_a_worker_says_what_options_do_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    rest, other = free_ports.choose(), free_ports.choose()
+    conf = tmp_path / "connect-standalone.conf"
+    conf.write_text(f"namesrvAddr=127.0.0.1:1\nhttpPort={rest}\naclEnable=true\naccessKey=a\nsecretKey=hush\nworkerId=w\n")
+    started: dict[str, Any] = {}
+
+    def stop(chosen: Any, **more: Any) -> None:
+        started.update(more, rest=chosen.rest)
+        raise Chosen
+
+    monkeypatch.setattr(up.topology, "services", stop)
+
+    def run(*options: str) -> str:
+        words = ("up", "--data", str(tmp_path / "data"), "--conf", str(conf), *options)
+        answer = CliRunner().invoke(app, words)
+        assert isinstance(answer.exception, Chosen), answer.output
+        return " ".join(answer.output.split())
+
+    output = run()
+    assert (started["rest"], started["name_server"]) == (rest, "127.0.0.1:1")
+    assert started["extra"]["ROCKETCONNECT_ROCKETMQ_SECRET_KEY"] == "hush"
+    assert ("workerId is left out: workers are called worker-1" in output, "hush" in output) == (True, False)
+    run("--rest-port", str(other), "--namesrv", "127.0.0.1:2")
+    assert (started["rest"], started["name_server"]) == (other, "127.0.0.1:2")
+
+
+@pytest.mark.parametrize(("text", "said"), [("httpPort=x\naclEnable=1\n", "httpPort is 'x'"), (None, "can't be read")])
+def test_a_file_of_a_worker_that_is_wrong_starts_nothing(tmp_path: Path, text: str | None, said: str) -> None:
+    conf = tmp_path / "worker.conf"
+    if text is not None:
+        conf.write_text(text)
+    answer = CliRunner().invoke(app, ["up", "--data", str(tmp_path / "data"), "--conf", str(conf)])
+    assert (answer.exit_code, said in answer.output, (tmp_path / "data").exists()) == (2, True, False), answer.output

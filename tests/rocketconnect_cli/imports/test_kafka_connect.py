@@ -347,3 +347,24 @@ def test_a_secret_that_can_not_be_stored_is_told_with_those_before_it(worker: Wo
     assert "the secret lines.b.password: no keystore; no connector was made" in said
     assert ("Secrets stored before: lines.a.password." in said, "hush" in said) == (True, False)
     assert [asked for asked, _ in here.orders()] == ["PUT /v1/secrets/lines.a.password", f"PUT {path}"]
+
+
+def test_a_worker_that_tells_more_than_an_import_holds_is_told_and_nothing_is_changed(
+    worker: Worker, here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.has(LINES, OFFSETS)
+    worker.has({**LINES, "name": "other"}, [{"partition": {"filename": "/" + "x" * 30_000}, "offset": {"position": 1}}])
+    monkeypatch.setattr("rocketconnect_cli.imports.worker.MOST_BYTES", 30_000)
+    answer = here.run(worker.rest.url, "--yes")
+    said = " ".join(answer.output.split())
+    assert (answer.exit_code, f"{worker.rest.url}/connectors/other/offsets and what was asked before are more" in said) == (1, True)
+    assert here.orders() == []
+    # Only those that are wanted are asked where they are, so fewer are held.
+    assert here.run(worker.rest.url, "lines").exit_code == 0
+    assert here.run(worker.rest.url, "--no-positions").exit_code == 0
+
+
+def test_a_worker_is_asked_for_answers_that_are_not_packed(worker: Worker, here: Here) -> None:
+    worker.has(LINES, OFFSETS)
+    here.run(worker.rest.url)
+    assert set(worker.rest.encodings) == {"identity"}

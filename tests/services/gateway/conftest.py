@@ -66,6 +66,8 @@ class Executor(ExecutorServiceServicer):
             secret_keys=["password"],
         )
         needed = ("filename", "connect.topicname" if source else "connect.topicnames")
+        if request.config["connector.class"] == "http_sink":
+            needed = ("url", "topics")
         for key in needed:
             if not request.config.get(key):
                 answer.problems.add(key=key, reason="is missing", fix=f"set {key}")
@@ -256,6 +258,7 @@ async def _healthy(name: str, add: Any) -> Any:
 def plugins() -> list[connector_pb2.Plugin]:
     return [
         connector_pb2.Plugin(name="file_sink", aliases=[SINK], type=connector_pb2.PLUGIN_TYPE_SINK, version="1.0"),
+        connector_pb2.Plugin(name="http_sink", type=connector_pb2.PLUGIN_TYPE_SINK, version="1.0"),
         connector_pb2.Plugin(
             name="file_source",
             aliases=[SOURCE],

@@ -24,9 +24,10 @@ _sym_db = _symbol_database.Default()
 
 from google.api import annotations_pb2 as google_dot_api_dot_annotations__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
+from rocketconnect.connector.v1 import connector_pb2 as rocketconnect_dot_connector_dot_v1_dot_connector__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/keystore/v1/keystore_service.proto\x12\x19rocketconnect.keystore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"G\n\x06Secret\x12\x0c\n\x04name\x18\x01 \x01(\t\x12/\n\x0bupdate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"/\n\x10SetSecretRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"F\n\x11SetSecretResponse\x12\x31\n\x06secret\x18\x01 \x01(\x0b\x32!.rocketconnect.keystore.v1.Secret\";\n\x12ListSecretsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"b\n\x13ListSecretsResponse\x12\x32\n\x07secrets\x18\x01 \x03(\x0b\x32!.rocketconnect.keystore.v1.Secret\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"#\n\x13\x44\x65leteSecretRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x16\n\x14\x44\x65leteSecretResponse\"\xb2\x01\n\x12MoveSecretsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12I\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x39.rocketconnect.keystore.v1.MoveSecretsRequest.ConfigEntry\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x90\x01\n\x13MoveSecretsResponse\x12J\n\x06\x63onfig\x18\x01 \x03(\x0b\x32:.rocketconnect.keystore.v1.MoveSecretsResponse.ConfigEntry\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\'\n\x17ReadSealedSecretRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"*\n\x18ReadSealedSecretResponse\x12\x0e\n\x06sealed\x18\x01 \x01(\t2\x96\x05\n\x0fKeystoreService\x12\x85\x01\n\tSetSecret\x12+.rocketconnect.keystore.v1.SetSecretRequest\x1a,.rocketconnect.keystore.v1.SetSecretResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x1a\x12/v1/secrets/{name}:\x01*\x12\x81\x01\n\x0bListSecrets\x12-.rocketconnect.keystore.v1.ListSecretsRequest\x1a..rocketconnect.keystore.v1.ListSecretsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\x0b/v1/secrets\x12\x8b\x01\n\x0c\x44\x65leteSecret\x12..rocketconnect.keystore.v1.DeleteSecretRequest\x1a/.rocketconnect.keystore.v1.DeleteSecretResponse\"\x1a\x82\xd3\xe4\x93\x02\x14*\x12/v1/secrets/{name}\x12l\n\x0bMoveSecrets\x12-.rocketconnect.keystore.v1.MoveSecretsRequest\x1a..rocketconnect.keystore.v1.MoveSecretsResponse\x12{\n\x10ReadSealedSecret\x12\x32.rocketconnect.keystore.v1.ReadSealedSecretRequest\x1a\x33.rocketconnect.keystore.v1.ReadSealedSecretResponseB{\n#io.github.rocketconnect.keystore.v1P\x01ZRgithub.com/rocketconnect/rocketconnect/gen/go/rocketconnect/keystore/v1;keystorev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n0rocketconnect/keystore/v1/keystore_service.proto\x12\x19rocketconnect.keystore.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a*rocketconnect/connector/v1/connector.proto\"G\n\x06Secret\x12\x0c\n\x04name\x18\x01 \x01(\t\x12/\n\x0bupdate_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"/\n\x10SetSecretRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\"F\n\x11SetSecretResponse\x12\x31\n\x06secret\x18\x01 \x01(\x0b\x32!.rocketconnect.keystore.v1.Secret\";\n\x12ListSecretsRequest\x12\x11\n\tpage_size\x18\x01 \x01(\x05\x12\x12\n\npage_token\x18\x02 \x01(\t\"b\n\x13ListSecretsResponse\x12\x32\n\x07secrets\x18\x01 \x03(\x0b\x32!.rocketconnect.keystore.v1.Secret\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"#\n\x13\x44\x65leteSecretRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"\x16\n\x14\x44\x65leteSecretResponse\"\xb2\x01\n\x12MoveSecretsRequest\x12\x11\n\tconnector\x18\x01 \x01(\t\x12I\n\x06\x63onfig\x18\x02 \x03(\x0b\x32\x39.rocketconnect.keystore.v1.MoveSecretsRequest.ConfigEntry\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xc7\x01\n\x13MoveSecretsResponse\x12J\n\x06\x63onfig\x18\x01 \x03(\x0b\x32:.rocketconnect.keystore.v1.MoveSecretsResponse.ConfigEntry\x12\x35\n\x08warnings\x18\x02 \x03(\x0b\x32#.rocketconnect.connector.v1.Problem\x1a-\n\x0b\x43onfigEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\'\n\x17ReadSealedSecretRequest\x12\x0c\n\x04name\x18\x01 \x01(\t\"*\n\x18ReadSealedSecretResponse\x12\x0e\n\x06sealed\x18\x01 \x01(\t2\x96\x05\n\x0fKeystoreService\x12\x85\x01\n\tSetSecret\x12+.rocketconnect.keystore.v1.SetSecretRequest\x1a,.rocketconnect.keystore.v1.SetSecretResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x1a\x12/v1/secrets/{name}:\x01*\x12\x81\x01\n\x0bListSecrets\x12-.rocketconnect.keystore.v1.ListSecretsRequest\x1a..rocketconnect.keystore.v1.ListSecretsResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\x0b/v1/secrets\x12\x8b\x01\n\x0c\x44\x65leteSecret\x12..rocketconnect.keystore.v1.DeleteSecretRequest\x1a/.rocketconnect.keystore.v1.DeleteSecretResponse\"\x1a\x82\xd3\xe4\x93\x02\x14*\x12/v1/secrets/{name}\x12l\n\x0bMoveSecrets\x12-.rocketconnect.keystore.v1.MoveSecretsRequest\x1a..rocketconnect.keystore.v1.MoveSecretsResponse\x12{\n\x10ReadSealedSecret\x12\x32.rocketconnect.keystore.v1.ReadSealedSecretRequest\x1a\x33.rocketconnect.keystore.v1.ReadSealedSecretResponseB{\n#io.github.rocketconnect.keystore.v1P\x01ZRgithub.com/rocketconnect/rocketconnect/gen/go/rocketconnect/keystore/v1;keystorev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,32 +45,32 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_KEYSTORESERVICE'].methods_by_name['ListSecrets']._serialized_options = b'\202\323\344\223\002\r\022\013/v1/secrets'
   _globals['_KEYSTORESERVICE'].methods_by_name['DeleteSecret']._loaded_options = None
   _globals['_KEYSTORESERVICE'].methods_by_name['DeleteSecret']._serialized_options = b'\202\323\344\223\002\024*\022/v1/secrets/{name}'
-  _globals['_SECRET']._serialized_start=142
-  _globals['_SECRET']._serialized_end=213
-  _globals['_SETSECRETREQUEST']._serialized_start=215
-  _globals['_SETSECRETREQUEST']._serialized_end=262
-  _globals['_SETSECRETRESPONSE']._serialized_start=264
-  _globals['_SETSECRETRESPONSE']._serialized_end=334
-  _globals['_LISTSECRETSREQUEST']._serialized_start=336
-  _globals['_LISTSECRETSREQUEST']._serialized_end=395
-  _globals['_LISTSECRETSRESPONSE']._serialized_start=397
-  _globals['_LISTSECRETSRESPONSE']._serialized_end=495
-  _globals['_DELETESECRETREQUEST']._serialized_start=497
-  _globals['_DELETESECRETREQUEST']._serialized_end=532
-  _globals['_DELETESECRETRESPONSE']._serialized_start=534
-  _globals['_DELETESECRETRESPONSE']._serialized_end=556
-  _globals['_MOVESECRETSREQUEST']._serialized_start=559
-  _globals['_MOVESECRETSREQUEST']._serialized_end=737
-  _globals['_MOVESECRETSREQUEST_CONFIGENTRY']._serialized_start=692
-  _globals['_MOVESECRETSREQUEST_CONFIGENTRY']._serialized_end=737
-  _globals['_MOVESECRETSRESPONSE']._serialized_start=740
-  _globals['_MOVESECRETSRESPONSE']._serialized_end=884
-  _globals['_MOVESECRETSRESPONSE_CONFIGENTRY']._serialized_start=692
-  _globals['_MOVESECRETSRESPONSE_CONFIGENTRY']._serialized_end=737
-  _globals['_READSEALEDSECRETREQUEST']._serialized_start=886
-  _globals['_READSEALEDSECRETREQUEST']._serialized_end=925
-  _globals['_READSEALEDSECRETRESPONSE']._serialized_start=927
-  _globals['_READSEALEDSECRETRESPONSE']._serialized_end=969
-  _globals['_KEYSTORESERVICE']._serialized_start=972
-  _globals['_KEYSTORESERVICE']._serialized_end=1634
+  _globals['_SECRET']._serialized_start=186
+  _globals['_SECRET']._serialized_end=257
+  _globals['_SETSECRETREQUEST']._serialized_start=259
+  _globals['_SETSECRETREQUEST']._serialized_end=306
+  _globals['_SETSECRETRESPONSE']._serialized_start=308
+  _globals['_SETSECRETRESPONSE']._serialized_end=378
+  _globals['_LISTSECRETSREQUEST']._serialized_start=380
+  _globals['_LISTSECRETSREQUEST']._serialized_end=439
+  _globals['_LISTSECRETSRESPONSE']._serialized_start=441
+  _globals['_LISTSECRETSRESPONSE']._serialized_end=539
+  _globals['_DELETESECRETREQUEST']._serialized_start=541
+  _globals['_DELETESECRETREQUEST']._serialized_end=576
+  _globals['_DELETESECRETRESPONSE']._serialized_start=578
+  _globals['_DELETESECRETRESPONSE']._serialized_end=600
+  _globals['_MOVESECRETSREQUEST']._serialized_start=603
+  _globals['_MOVESECRETSREQUEST']._serialized_end=781
+  _globals['_MOVESECRETSREQUEST_CONFIGENTRY']._serialized_start=736
+  _globals['_MOVESECRETSREQUEST_CONFIGENTRY']._serialized_end=781
+  _globals['_MOVESECRETSRESPONSE']._serialized_start=784
+  _globals['_MOVESECRETSRESPONSE']._serialized_end=983
+  _globals['_MOVESECRETSRESPONSE_CONFIGENTRY']._serialized_start=736
+  _globals['_MOVESECRETSRESPONSE_CONFIGENTRY']._serialized_end=781
+  _globals['_READSEALEDSECRETREQUEST']._serialized_start=985
+  _globals['_READSEALEDSECRETREQUEST']._serialized_end=1024
+  _globals['_READSEALEDSECRETRESPONSE']._serialized_start=1026
+  _globals['_READSEALEDSECRETRESPONSE']._serialized_end=1068
+  _globals['_KEYSTORESERVICE']._serialized_start=1071
+  _globals['_KEYSTORESERVICE']._serialized_end=1733
 # @@protoc_insertion_point(module_scope)

@@ -8,6 +8,7 @@ from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from rocketconnect.connector.v1 import connector_pb2 as _connector_pb2
 import builtins as _builtins
 import sys
 import typing as _typing
@@ -269,18 +270,24 @@ class MoveSecretsResponse(_message.Message):
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
     CONFIG_FIELD_NUMBER: _builtins.int
+    WARNINGS_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def config(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """The configuration with references."""
+
+    @_builtins.property
+    def warnings(self) -> _containers.RepeatedCompositeFieldContainer[_connector_pb2.Problem]:
+        """What became of it, where it was that of a connector of RocketMQ Connect. No value of a secret is in it."""
 
     def __init__(
         self,
         *,
         config: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["config", b"config", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -177,8 +177,10 @@ async def test_a_literal_of_a_configuration_of_rocketmq_connect_is_moved_under_t
         "redisAddr": "cache",
         "redisPassword": CANARY,
     }
-    config = dict((await stub.MoveSecrets(pb.MoveSecretsRequest(connector="c", config=theirs))).config)
+    answer = await stub.MoveSecrets(pb.MoveSecretsRequest(connector="c", config=theirs))
+    config = dict(answer.config)
     (stored,) = secrets.page("", 10)
+    assert (answer.warnings[0].key, CANARY in repr(answer.warnings)) == ("connector.class", False)
     assert (config["connector.class"], config["password"]) == ("redis_replication_source", f"${{keystore:{stored.name}}}")
     assert OLD.open(stored.name, stored.sealed) == CANARY
     refused = {**theirs, "offset": "12"}

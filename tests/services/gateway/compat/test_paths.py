@@ -259,7 +259,8 @@ class LosesTheFirstAnswer:
 async def test_create_whose_answer_was_lost_is_a_success_and_not_a_conflict() -> None:
     from services.gateway.compat.connectors import Connectors
 
-    assert await Connectors(LosesTheFirstAnswer()).put("src", CONFIG, Call({}, (), b"", "")) == CONFIG  # type: ignore[arg-type]
+    stored = await Connectors(LosesTheFirstAnswer()).put("src", CONFIG, Call({}, (), b"", ""))  # type: ignore[arg-type]
+    assert stored.config == CONFIG
 
 
 @pytest.mark.parametrize(("headers", "who"), [({}, "127.0.0.1"), ({"X-RocketConnect-Author": "zoë".encode()}, "zoë")])
@@ -276,3 +277,33 @@ async def test_every_change_is_kept_with_who_the_headers_name_or_where_it_came_f
         f"ACTION_{action}" for action in ("DELETE", "PAUSE", "RESUME", "PAUSE", "CREATE")
     ]
     assert {(change["author"], change["reason"]) for change in changes} == {(who, "night shift")}
+
+
+async def test_what_became_of_a_configuration_is_told_beside_it_in_a_header_and_in_the_log(
+    rest: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {"connector.class": "org.apache.rocketmq.connect.http.HttpSinkConnector", "url": "h:80", "connect.topicnames": "t"}
+    more = {"useKMS": "false", "errors.tolerance": "ALL"}
+    answer = await rest.post("/connectors/out", json={**given, **more})
+    assert (answer.status_code, answer.json()["body"]["connector.class"]) == (200, "http_sink")
+    told = {each["key"]: each for each in answer.json()["warnings"]}
+    assert list(told) == ["connector.class", "useKMS", "errors.tolerance"]
+    assert told["connector.class"]["reason"].startswith("is http_sink here, with url=http://h:80")
+    assert told["useKMS"] == {
+        "key": "useKMS",
+        "value": "",
+        "reason": "is left out: secrets are references",
+        "fix": "Nothing is to be done.",
+    }
+    header = answer.headers["warning"]
+    assert header.startswith('299 - "connector.class is http_sink here, with ')
+    assert '299 - "useKMS is left out: secrets are references. Nothing is to be done."' in header
+    logged = [
+        record.__dict__["fields"] for record in caplog.records if record.getMessage() == "a configuration was stored with a warning"
+    ]
+    assert [(each["connector"], each["key"]) for each in logged] == [("out", key) for key in told]
+
+
+async def test_a_configuration_of_which_nothing_is_told_has_no_warnings(rest: httpx.AsyncClient) -> None:
+    answer = await rest.post("/connectors/src", json=CONFIG)
+    assert ("warnings" in answer.json(), "warning" in answer.headers) == (False, False)

@@ -356,3 +356,16 @@ async def test_every_change_is_kept_with_who_the_headers_name(rest: httpx.AsyncC
 async def test_a_page_of_another_site_changes_nothing(rest: httpx.AsyncClient) -> None:
     answer = await rest.post(f"{KC}/connectors", json={"name": "x", "config": CONFIG}, headers={"Origin": "https://evil.example"})
     assert (answer.status_code, answer.json()["error_code"]) == (403, 403)
+
+
+async def test_what_is_told_of_a_configuration_is_a_header_and_no_member_that_clients_do_not_know(rest: httpx.AsyncClient) -> None:
+    given = {"connector.class": "org.apache.rocketmq.connect.http.HttpSinkConnector", "url": "h:80", "connect.topicnames": "t"}
+    made = await rest.put(f"{KC}/connectors/out/config", json=given)
+    assert (made.status_code, set(made.json())) == (201, {"name", "config", "tasks", "type"})
+    assert made.headers["warning"].startswith('299 - "connector.class is http_sink here, with ')
+    assert made.headers["location"] == f"{KC}/connectors/out"
+    changed = await rest.patch(f"{KC}/connectors/out/config", json={"errors.tolerance": "all"})
+    assert changed.headers["warning"] == '299 - "errors.tolerance drops records (given: all). keep them"'
+    checked = await rest.put(f"{KC}/connector-plugins/file_source/config/validate", json={**CONFIG, "errors.tolerance": "all"})
+    assert (checked.json()["error_count"], checked.headers["warning"]) == (0, changed.headers["warning"])
+    assert "warning" not in (await rest.post(f"{KC}/connectors", json={"name": "src", "config": CONFIG})).headers
