@@ -53,6 +53,8 @@ test("a form of topics takes the names that it can make, and its signs mean them
   assert.deepEqual(topicsOf("SOURCE", { "topic.template": "redis-${stream}", topic: "t" }), ["t", "redis-${stream}"]);
   assert.deepEqual(topicsOf("SOURCE", { topic: "shop", "table.topic": "${topic}-${table}" }), ["shop", "shop-${table}"]);
   assert.deepEqual(topicsOf("SOURCE", { topic: "shop", "table.topic": "${topic}" }), ["shop"]);
+  const byDefault = { "connector.class": "mysql_cdc_source", topic: "shop" };
+  assert.deepEqual(topicsOf("SOURCE", byDefault), ["shop", "shop-${schema}-${table}"]);
 });
 
 test("a source of tables is the writer of the sinks of their topics, and what they are compared with", () => {

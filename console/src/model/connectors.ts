@@ -120,7 +120,8 @@ export function topicsOf(kind: Kind, config: Record<string, string>): string[] {
   const made = config["topic.template"] ?? (config["topic.prefix"] ? `${config["topic.prefix"]}\${}` : "");
   const named = config["topic"] ?? config["connect.topicname"] ?? "";
   // Sources of databases have a topic for each table, which may begin with that of all.
-  const ofTables = (config["table.topic"] ?? "").replaceAll("${topic}", () => named);
+  const byDefault = /cdc/i.test(config["connector.class"] ?? "") ? "${topic}-${schema}-${table}" : "";
+  const ofTables = (config["table.topic"] ?? byDefault).replaceAll("${topic}", () => named);
   return [...new Set([named, made, ofTables])].filter(Boolean);
 }
 
