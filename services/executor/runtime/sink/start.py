@@ -83,6 +83,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
         buffer_bytes=limits.buffer_bytes,
         traces=traces,
         filters=filters,
+        follow_resets=config["on.group.reset"] == "follow",
     )
     origin = InQueue(clusters(runtime, {queue.topic for queue in (*queues, *replayed)}) if dead else {})
     letters = SinkDeadLetters(

@@ -106,6 +106,46 @@ def test_consumer_progress_shows_a_sink_from_its_start_and_behind_every_commit(
     shown(strict, tmp_path, queue, group, (18, 15, 3))
 
 
+def test_an_offset_that_the_task_may_follow_is_told_only_when_it_is_found_again(rocketmq: RocketMQ) -> None:
+    topic = group = f"followed-{uuid.uuid4().hex}"
+    told: list[str] = []
+    with Client(rocketmq.name_server) as client, Client(rocketmq.name_server) as other:
+        client.create_topic(topic, queues=1)
+        (queue,) = client.queues(topic)
+        client.send_batch(queue, encode_batch([b"x"] * 9), 10)
+        offsets = GroupOffsets(client, group, "orders", lambda level, message: told.append(message), follows=True)
+        offsets.show({queue: 7})
+        until(lambda: client.committed_offset(group, queue) == 7, "the offset")
+        other.set_offset(group, queue, 2)
+        offsets.watch(0.0)
+        offsets.watch(1.0)
+        time.sleep(0.5)
+        assert (told, client.committed_offset(group, queue)) == ([], 2)
+        until(lambda: offsets.watch(31.0) is None and client.committed_offset(group, queue) == 7, "the offset again")
+        offsets.close()
+    (said,) = told
+    assert "has set the offset of group" in said
+
+
+def test_a_reset_that_a_broker_tells_of_is_told_once_and_set_back(rocketmq: RocketMQ) -> None:
+    topic = group = f"reset-{uuid.uuid4().hex}"
+    told: list[str] = []
+    with Client(rocketmq.name_server) as client, Client(rocketmq.name_server) as other:
+        client.create_topic(topic, queues=1)
+        (queue,) = client.queues(topic)
+        client.send_batch(queue, encode_batch([b"x"] * 9), 10)
+        offsets = GroupOffsets(client, group, "orders", lambda level, message: told.append(message))
+        offsets.show({queue: 7})
+        until(lambda: client.committed_offset(group, queue) == 7, "the offset")
+        other.set_offset(group, queue, 2)
+        offsets.was_reset({queue: 2})
+        until(lambda: client.committed_offset(group, queue) == 7, "the offset again")
+        offsets.watch(0.0)
+        offsets.close()
+    (said,) = told
+    assert f"{queue.broker}/0 from 7 to 2. The sink goes on where it is." in said
+
+
 @pytest.mark.slow
 def test_a_sink_that_mqadmin_resets_goes_on_where_it_is_and_says_so(rocketmq: RocketMQ, tasks: Tasks, tmp_path: Path) -> None:
     tasks.create_topic(1)
@@ -120,3 +160,41 @@ def test_a_sink_that_mqadmin_resets_goes_on_where_it_is_and_says_so(rocketmq: Ro
     until(lambda: tasks.client.committed_offset(group, queue) == 10, "the offset again")
     assert running.reporter.metrics.records_out == 10
     assert running.stop().clean
+
+
+@pytest.mark.slow
+def test_a_sink_that_follows_goes_where_mqadmin_resets_it_back_and_forth_and_while_it_is_stopped(
+    rocketmq: RocketMQ, tasks: Tasks, tmp_path: Path
+) -> None:
+    tasks.create_topic(2)
+    queues = tasks.client.queues(tasks.topic)
+    for queue in queues:
+        send(tasks, queue, 5)
+    group = f"group-{tasks.unique}"
+    config = {"connector.class": "log", "file": str(tmp_path / "log"), "task.group.id": group, "on.group.reset": "follow"}
+
+    def reset(to: str) -> None:
+        admin_tool(rocketmq.jars, rocketmq.name_server, tmp_path, "resetOffsetByTime", "-g", group, "-t", tasks.topic, "-s", to)
+
+    running = tasks.start(Kind.SINK, config)
+    running.reporter.wait_for_out(10)
+    reset("0")
+    running.reporter.wait_for_out(20)
+    for queue in queues:
+        # What comes then comes once.
+        send(tasks, queue, 1)
+    running.reporter.wait_for_out(22)
+    until(lambda: {tasks.client.committed_offset(group, queue) for queue in queues} == {6}, "the offsets")
+    assert running.stop().clean
+    for queue in queues:
+        # A pull that the broker holds for a task that has ended is the first one behind a reset, too.
+        send(tasks, queue, 3)
+    reset("-1")
+    again = tasks.start(Kind.SINK, config, epoch=2)
+    again.reporter.wait_for(lambda: any("somebody has reset group" in message for _, message in again.reporter.logs))
+    until(lambda: {tasks.client.committed_offset(group, queue) for queue in queues} == {9}, "the offsets")
+    for queue in queues:
+        send(tasks, queue, 2)
+    again.reporter.wait_for(lambda: len((tmp_path / "log").read_text().splitlines()) >= 26)
+    assert again.stop().clean
+    assert len((tmp_path / "log").read_text().splitlines()) == 26
