@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rocketconnect_kit.backoff import Backoff
@@ -84,6 +84,7 @@ class SinkReader:
         control: Nothing is read while it is paused.
         skip_gaps: on.gap=skip.
         follow_resets: on.group.reset=follow: of a queue whose group was reset no more is read.
+        parted: Parts what was pulled, each part of one topic, and gets bodies that are elsewhere.
         log: For people: (level, message).
         attempts: How long a conversion is tried again.
         buffer_bytes: What all streams hold ahead together, about; of each queue 32 KiB, or one answer, in any case.
@@ -109,6 +110,7 @@ class SinkReader:
         buffer_bytes: int,
         traces: SinkTraces | None = None,
         follow_resets: bool = False,
+        parted: Callable[[DecodedBatch], Iterable[DecodedBatch]] = by_topic,
         filters: Mapping[MessageQueue, MessageFilter] | None = None,
     ) -> None:
         self._client = client
@@ -119,6 +121,7 @@ class SinkReader:
         self._limit = limit
         self._control = control
         self._skip_gaps, self._follow_resets = skip_gaps, follow_resets
+        self._parted = parted
         self._log = log
         self._attempts = attempts
         self._traces = traces
@@ -301,7 +304,7 @@ class SinkReader:
         reading.not_before = time.monotonic() + (pause if seconds is None else seconds)
 
     def _take(self, reading: _Reading, batch: DecodedBatch) -> None:
-        for messages in by_topic(batch):
+        for messages in self._parted(batch):
             self._take_of_topic(reading, messages)
             if self._closed:
                 return
