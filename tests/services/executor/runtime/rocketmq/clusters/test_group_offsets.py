@@ -14,8 +14,8 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import Kind, State
 from services.executor.runtime.rocketmq.group_offsets import GroupOffsets
 from tests.connectors.rocketmq.clusters import until
-from tests.rocketmq_admin import admin_tool, wait_for_progress
-from tests.services.executor.runtime.conftest import PositionProcess, Tasks
+from tests.rocketmq_admin import admin_tool, reset_offsets, wait_for_progress
+from tests.services.executor.runtime.conftest import PositionProcess, Running, Tasks
 from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
@@ -80,6 +80,46 @@ def test_what_came_while_another_offset_was_shown_is_shown_without_a_further_one
 
 def send(tasks: Tasks, queue: MessageQueue, count: int) -> None:
     tasks.client.send_batch(queue, encode_batch([b"x"] * count), 10)
+
+
+def test_a_sink_that_follows_goes_where_its_group_is_reset_once_and_at_its_start_too(tasks: Tasks, tmp_path: Path) -> None:
+    tasks.create_topic(2)
+    queues = tasks.client.queues(tasks.topic)
+    for queue in queues:
+        send(tasks, queue, 5)
+    group, log = f"group-{tasks.unique}", tmp_path / "log"
+    config = {"connector.class": "log", "file": str(log), "task.group.id": group, "on.group.reset": "follow"}
+
+    def lines() -> int:
+        return len(log.read_text().splitlines()) if log.exists() else 0
+
+    def told(running: Running) -> bool:
+        return any(f"somebody has reset group {group}: goes on where that was" in message for _, message in running.reporter.logs)
+
+    def shows(offset: int) -> bool:
+        return {tasks.client.committed_offset(group, queue) for queue in queues} == {offset}
+
+    running = tasks.start(Kind.SINK, config)
+    until(lambda: lines() == 10 and shows(5), "all")
+    reset_offsets(tasks.client, group, queues[0], 0)
+    running.reporter.wait_for(lambda: told(running))
+    until(lambda: lines() == 20 and shows(5), "all again")
+    # What comes then comes once.
+    for queue in queues:
+        send(tasks, queue, 1)
+    until(lambda: lines() == 22 and shows(6), "what came then")
+    assert running.stop().clean
+    for queue in queues:
+        send(tasks, queue, 3)
+    reset_offsets(tasks.client, group, queues[0], -1)
+    again = tasks.start(Kind.SINK, config, epoch=2)
+    again.reporter.wait_for(lambda: told(again))
+    until(lambda: shows(9), "the ends")
+    for queue in queues:
+        send(tasks, queue, 2)
+    until(lambda: lines() == 26 and shows(11), "the last")
+    assert again.stop().clean
+    assert lines() == 26
 
 
 @pytest.mark.slow
@@ -163,38 +203,17 @@ def test_a_sink_that_mqadmin_resets_goes_on_where_it_is_and_says_so(rocketmq: Ro
 
 
 @pytest.mark.slow
-def test_a_sink_that_follows_goes_where_mqadmin_resets_it_back_and_forth_and_while_it_is_stopped(
-    rocketmq: RocketMQ, tasks: Tasks, tmp_path: Path
-) -> None:
+def test_a_sink_that_follows_goes_back_where_mqadmin_resets_it(rocketmq: RocketMQ, tasks: Tasks, tmp_path: Path) -> None:
     tasks.create_topic(2)
     queues = tasks.client.queues(tasks.topic)
     for queue in queues:
         send(tasks, queue, 5)
     group = f"group-{tasks.unique}"
     config = {"connector.class": "log", "file": str(tmp_path / "log"), "task.group.id": group, "on.group.reset": "follow"}
-
-    def reset(to: str) -> None:
-        admin_tool(rocketmq.jars, rocketmq.name_server, tmp_path, "resetOffsetByTime", "-g", group, "-t", tasks.topic, "-s", to)
-
     running = tasks.start(Kind.SINK, config)
     running.reporter.wait_for_out(10)
-    reset("0")
+    until(lambda: {tasks.client.committed_offset(group, queue) for queue in queues} == {5}, "the offsets")
+    admin_tool(rocketmq.jars, rocketmq.name_server, tmp_path, "resetOffsetByTime", "-g", group, "-t", tasks.topic, "-s", "0")
     running.reporter.wait_for_out(20)
-    for queue in queues:
-        # What comes then comes once.
-        send(tasks, queue, 1)
-    running.reporter.wait_for_out(22)
-    until(lambda: {tasks.client.committed_offset(group, queue) for queue in queues} == {6}, "the offsets")
+    until(lambda: {tasks.client.committed_offset(group, queue) for queue in queues} == {5}, "the offsets")
     assert running.stop().clean
-    for queue in queues:
-        # A pull that the broker holds for a task that has ended is the first one behind a reset, too.
-        send(tasks, queue, 3)
-    reset("-1")
-    again = tasks.start(Kind.SINK, config, epoch=2)
-    again.reporter.wait_for(lambda: any("somebody has reset group" in message for _, message in again.reporter.logs))
-    until(lambda: {tasks.client.committed_offset(group, queue) for queue in queues} == {9}, "the offsets")
-    for queue in queues:
-        send(tasks, queue, 2)
-    again.reporter.wait_for(lambda: len((tmp_path / "log").read_text().splitlines()) >= 26)
-    assert again.stop().clean
-    assert len((tmp_path / "log").read_text().splitlines()) == 26
