@@ -424,17 +424,17 @@ async def test_a_position_that_a_reset_of_its_group_moves_is_in_log_and_history_
     made = config.create("c")
     stub = await start(config.address)
     await stub.OpenTask(pb.OpenTaskRequest(fence=fence(made.uid)))
-    await stub.CommitPositions(moves(made.uid, **{"t/b/0": "[9]", "t/b/1": "[7]"}))
-    request = moves(made.uid, **{"t/b/0": "[2]", "t/b/1": "[8]"})
+    await stub.CommitPositions(moves(made.uid, p="[9]", q="[7]"))
+    request = moves(made.uid, p="[2]", q="[8]")
     request.updates[0].reset_group, request.updates[0].position.incarnation = "connect-c", 5
     for _ in range(2):
         # Its answer may be lost.
         await stub.CommitPositions(request)
     assert others.told == [
-        (made.uid, ["positions moved by a reset of the group connect-c: 1 of them", "position of t/b/0: [9] -> [2]"])
+        (made.uid, ["positions moved by a reset of the group connect-c: 1 of them", "position of p: [9] -> [2]"])
     ]
-    assert others.recorded == [("a reset of the group connect-c", "moved: t/b/0 [9] -> [2]")]
-    assert await positions_of(stub) == {"t/b/0": ("[2]", 5, ""), "t/b/1": ("[8]", 0, "")}
+    assert others.recorded == [("a reset of the group connect-c", "moved: p [9] -> [2]")]
+    assert await positions_of(stub) == {"p": ("[2]", 5, ""), "q": ("[8]", 0, "")}
 
 
 async def test_the_history_of_the_connector_keeps_who_moved_what(

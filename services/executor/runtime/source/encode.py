@@ -110,11 +110,11 @@ class Encoder:
         keys = keys_of(target, batch, bodies, failures)
         extras, bad = extras_of(batch, keys, properties_by_topic(target, batch, failures))
         refused_extras(bad, bodies, failures)
-        bodies, extras = self._fitted(batch, bodies, extras, failures)
+        fitted, extras = self._fitted(batch, bodies, extras, failures)
         count, error = self._bad(batch, failures)
         encoded = Encoded(self._read(batch, count, read_at), [], failures, error, count)
         if count:
-            columns = _Columns(batch, bodies[:count], keys and keys[:count], extras, count)
+            columns = _Columns(batch, fitted[:count], keys and keys[:count], extras, count)
             self._pieces(encoded, columns)
         return encoded
 
