@@ -12,7 +12,7 @@ from itertools import compress as compress_columns
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rocketmq_remoting.errors import InvalidMessage, MessageTooLarge, ProtocolError
+from rocketmq_remoting.errors import InvalidMessage, MessageTooLarge
 from rocketmq_remoting.message import PulledMessage
 from rocketmq_remoting.numbered import NumberedProperties, concat_properties
 from rocketmq_remoting.protocol.compression import COMPRESSED_FLAG, compress
@@ -35,7 +35,7 @@ MAX_BATCH_BYTES = 4 << 20
 # Ends the name of a property.
 _NAME_END = b"\x01"
 
-_NOTHING: Mapping[int, ProtocolError] = MappingProxyType({})
+_NOTHING: Mapping[int, Exception] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +255,7 @@ class DecodedBatch:
         sources: list[Source],
         units: int,
         *,
-        damaged: Mapping[int, ProtocolError] = _NOTHING,
+        damaged: Mapping[int, Exception] = _NOTHING,
         unpacked_bytes: int = 0,
         is_cut: bool = False,
     ) -> None:
@@ -379,7 +379,7 @@ class DecodedBatch:
             is_cut=self.is_cut,
         )
 
-    def _damaged_among(self, offsets: Sequence[int]) -> Mapping[int, ProtocolError]:
+    def _damaged_among(self, offsets: Sequence[int]) -> Mapping[int, Exception]:
         return {offset: self.damaged[offset] for offset in offsets if offset in self.damaged} if self.damaged else _NOTHING
 
 

@@ -13,6 +13,7 @@ from google.protobuf.json_format import MessageToDict
 
 from pyspark_rocketmq import settings
 from rocketconnect_cli.commands.plugins import kind_of, told
+from rocketconnect_sdk.claim_check import options as claim_check
 from rocketconnect_sdk.configuration import runtime_options
 from rocketconnect_sdk.configuration.connector_options import sink_options
 from rocketconnect_sdk.options import Option
@@ -69,6 +70,8 @@ _RUNTIME: tuple[tuple[str, tuple[Option, ...]], ...] = (
     ("Every source and every sink", runtime_options.CONVERTERS),
     ("Every source", runtime_options.SOURCE),
     ("Every sink", runtime_options.SINK),
+    ("Every source, for the claim check", claim_check.source_options()),
+    ("Every sink, for the claim check", claim_check.sink_options()),
     ("Every sink, for SQL", OPTIONS),
     ("Every transform", chain.STEP),
     ("Every predicate", chain.PREDICATE),

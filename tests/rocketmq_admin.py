@@ -6,7 +6,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import MessageQueue
+from rocketmq_remoting.protocol.requests import Request, check
+
+_RESET_OFFSET = 222
 
 
 def admin_tool(jars: Path, name_server: str, folder: Path, *command: str) -> str:
@@ -38,3 +42,17 @@ def wait_for_progress(jars: Path, name_server: str, folder: Path, group: str, qu
         if any(line[:3] == list(numbers) for line in shown):
             return
         assert time.monotonic() < deadline, progress
+
+
+def reset_offsets(client: Client, group: str, queue: MessageQueue, timestamp_ms: int) -> None:
+    """Send the broker of a queue what resetOffsetByTime sends it, for all queues of its topic; below 0: to their ends."""
+    fields = {
+        "topic": queue.topic,
+        "group": group,
+        "timestamp": str(timestamp_ms),
+        "isForce": "true",
+        "queueId": "-1",
+        "offset": "-1",
+    }
+    request = Request(_RESET_OFFSET, fields)  # type: ignore[arg-type]  # no connector sends it
+    client._routes.submit(queue.broker, request, lambda frame: check(frame, "reset"), timeout=60, what="reset").result()

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 
+from rocketconnect_sdk.claim_check import options as claim_check
 from rocketconnect_sdk.configuration import foreign, runtime_options
 from rocketconnect_sdk.configuration.references import NO_PLACE, NO_PLACE_FIX, REFERENCE
 from rocketconnect_sdk.converters import converter_class
@@ -51,14 +52,14 @@ class Checked:
 
 def source_options(source: Source) -> tuple[Option, ...]:
     """All options of a source connector: its own first."""
-    every = (*runtime_options.COMMON, *runtime_options.SOURCE, *runtime_options.CONVERTERS)
+    every = (*runtime_options.COMMON, *runtime_options.SOURCE, *claim_check.source_options(), *runtime_options.CONVERTERS)
     return (*source.options, *_with_defaults(every, source.defaults))
 
 
 def sink_options(sink: Sink) -> tuple[Option, ...]:
     """All options of a sink connector: its own first. The default engine is the first that the sink can run on."""
     defaults = {"engine": engines[0], **sink.defaults} if (engines := engines_of(sink)) else sink.defaults
-    every = (*runtime_options.COMMON, *runtime_options.SINK, *OPTIONS, *runtime_options.CONVERTERS)
+    every = (*runtime_options.COMMON, *runtime_options.SINK, *claim_check.sink_options(), *OPTIONS, *runtime_options.CONVERTERS)
     return (*sink.options, *_with_defaults(every, defaults))
 
 
@@ -127,6 +128,7 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
     else:
         plugin_type, options, (config, problems) = PluginType.SINK, sink_options(plugin), _read_sink(plugin, whole)
     problems += [*run_checks(resolve(config), plugin.check), *run_checks(config, partial(_engine_problems, plugin))]
+    problems += run_checks(config, partial(claim_check.problems, plugin))
     problems += [*chain.problems(raw), *_whole_problems(plugin, raw), *_converter_problems(raw), *_dropping_problems(raw)]
     if isinstance(plugin, Sink) and not _may_be_rows(config):
         problems += run_checks(config, plugin.without_rows)

@@ -298,6 +298,13 @@ SINK = (
         check=lambda group: name_problem(group, _GROUP_LENGTH),
         fix=f"Use up to {_GROUP_LENGTH} {CHARACTERS}, or leave it empty.",
     ),
+    Option(
+        "on.group.reset",
+        "When RocketMQ's tools (mqadmin resetOffsetByTime, the Dashboard) reset the consumer group: ignore, and say so in the log; "
+        "or follow, and go on where they have set it: what is read again on the way back is written again.",
+        default="ignore",
+        choices=("ignore", "follow"),
+    ),
     *_MESSAGE_TRACE,
     # A column of a batch in memory holds less than 2 GiB.
     Option("batch.bytes", "About how many bytes of values are written at once.", Kind.SIZE, "32MiB", minimum=1, maximum=1 << 30),

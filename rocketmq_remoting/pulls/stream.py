@@ -15,6 +15,7 @@ from rocketmq_remoting.errors import ClientClosed, NotSent, ProtocolError, Queue
 from rocketmq_remoting.model import PullStatus
 from rocketmq_remoting.protocol.requests import number
 from rocketmq_remoting.pulls.pulled import PullResult
+from rocketmq_remoting.pulls.resets import reset_offset
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +73,7 @@ class PullStream:
 
     Attributes:
         connections: how often it has begun to pull anew; when it rises the broker may have been away in between.
+        reset_to: where somebody has reset the group to last, as the broker told it; None: nobody has. The stream goes on as it was.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class PullStream:
         self._known_end = 0
         self._pulls = 0
         self.connections = 0
+        self.reset_to: int | None = None
         self._closed = False
         self._on_arrival = on_arrival
 
@@ -367,11 +370,14 @@ class PullStream:
         else:
             self._windows.extend(windows)
         for window in windows:
-            window.pending.add_done_callback(partial(self._arrived, self._generation, window.expected_bytes))
+            window.pending.add_done_callback(partial(self._arrived, self._generation, window))
 
-    def _arrived(self, generation: int, expected_bytes: int, pending: Pending[PullResult]) -> None:
+    def _arrived(self, generation: int, window: _Window, pending: Pending[PullResult]) -> None:
         """Send the next pulls from the connection's thread: the user may be busy with what came before."""
-        self._count_arrival(generation, expected_bytes, pending)
+        if pending.frame is not None and (to := reset_offset(pending.frame, window.start)) is not None:
+            # Of a pull that was given up, too: the broker does not say it again.
+            self.reset_to = to
+        self._count_arrival(generation, window.expected_bytes, pending)
         if self._on_arrival is not None:
             self._on_arrival()
 

@@ -20,6 +20,7 @@ MAXIMUM_UPDATES = 10_000
 MAXIMUM_FENCES = 10_000
 MAXIMUM_FORGOTTEN = 1_000
 MAXIMUM_WORKER = 128
+MAXIMUM_GROUP = 255
 
 _MAXIMUM_TOLD = 100
 _UID = re.compile(r"[A-Za-z0-9_-]{1,128}", re.ASCII)
@@ -112,6 +113,14 @@ def resume_problems(field: str, resume: str) -> list[FieldProblem]:
     if "\0" in resume:
         return [FieldProblem(f"{field}.resume", "", "has the character U+0000, so it is not JSON", "write JSON")]
     return []
+
+
+def group_problems(field: str, group: str) -> list[FieldProblem]:
+    """Return what is wrong with the name of a consumer group; "" is none."""
+    if len(group) <= MAXIMUM_GROUP and group.isprintable():
+        return []
+    fix = f"use at most {MAXIMUM_GROUP} printable characters"
+    return [FieldProblem(f"{field}.reset_group", repr(group[:64]), "names no consumer group", fix)]
 
 
 def movable_problems(field: str, partition: str) -> list[FieldProblem]:

@@ -45,6 +45,7 @@ class Update:
         resume: what the runtime or the source needs to resume; may be a secret of the source.
         expected: the offset that must be stored now; "none": no position may be stored; "": whatever is there.
         forget: the partition is no more; its position is removed, and the new offset is not stored.
+        reset_group: the consumer group whose reset moves the position; "": what the task has passed does.
     """
 
     partition: str
@@ -53,6 +54,7 @@ class Update:
     resume: str = field(repr=False)
     expected: str
     forget: bool = False
+    reset_group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

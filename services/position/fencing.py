@@ -44,7 +44,7 @@ Incarnation
     Each is above the one before and above `bounded_floor`, since the store itself may be one that was put back from a backup: what
     was drawn after the backup stands in topics and targets, and must not be drawn again. For the same reason a task may commit a
     higher one than is stored: every move by hand has shut out all tasks, so an owner that is let in knows a higher one only
-    from a topic or a target that has seen it.
+    from a topic or a target that has seen it, or has drawn it to move a queue of its own, whose consumer group was reset.
 
 Forgotten
     Of a connector that was deleted, and that nobody can adopt any more, one row stays: generation, highest epoch and incarnation,

@@ -14,9 +14,9 @@ from rocketconnect_kit.errors import FailedPrecondition, FieldProblem, Permissio
 from rocketconnect_kit.logs import get_logger
 from rocketconnect_kit.serving.caller import caller
 from rocketconnect_kit.serving.interception import ServicerContext
-from services.position import checks, wire
+from services.position import checks, resets, wire
 from services.position.directory import Directory, Entry
-from services.position.domain import Fence, Holder, Moved
+from services.position.domain import Change, Fence, Holder, Moved
 from services.position.others import Others, Resolved
 from services.position.snapshots import moves
 from services.position.store import PositionStore
@@ -56,6 +56,8 @@ class PositionService(PositionServiceServicer):
         self._directory = directory
         self._connected = connected
         self._others = others
+        self._telling: set[asyncio.Task[None]] = set()
+        """What is written in the background: asyncio itself holds no task."""
 
     async def OpenTask(self, request: pb.OpenTaskRequest, context: ServicerContext) -> pb.OpenTaskResponse:
         """Raise the fence and return all positions."""
@@ -91,7 +93,14 @@ class PositionService(PositionServiceServicer):
     async def CommitPositions(self, request: pb.CommitPositionsRequest, context: ServicerContext) -> pb.CommitPositionsResponse:
         """Store positions under the fence."""
         fence, updates = wire.commit(request)
-        await asyncio.wrap_future(self._store.commit(fence, updates, clean=request.clean, worker=_known(request.worker_id)))
+        committing = self._store.commit(fence, updates, clean=request.clean, worker=_known(request.worker_id))
+        for group, changes in (await asyncio.wrap_future(committing)).items():
+            # Invariant 9: a task does not wait for other services.
+            by = resets.mover(group)
+            _log.info("positions moved", uid=fence.connector_uid, by=by, count=len(changes))
+            telling = asyncio.create_task(self._write(fence.connector_uid, by, changes, "moved"))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
         return pb.CommitPositionsResponse()
 
     async def ListPositions(self, request: pb.ListPositionsRequest, context: ServicerContext) -> pb.ListPositionsResponse:
@@ -264,11 +273,14 @@ class PositionService(PositionServiceServicer):
         by = caller(context).named(request.author)
         unasked = ", without asking whether they are possible" if request.unchecked else ""
         _log.info(f"positions {what}", connector=request.connector, uid=entry.uid, by=by, count=len(moved.changes))
-        lines = [f"positions {what} by {by}{unasked}: {len(moved.changes)} of them"]
-        for change in moved.changes[:_TOLD]:
-            _log.info("position", uid=entry.uid, partition=change.partition, before=change.before, after=change.after)
+        await self._write(entry.uid, by, moved.changes, what, unasked)
+
+    async def _write(self, uid: str, by: str, changes: Sequence[Change], what: str, unasked: str = "") -> None:
+        lines = [f"positions {what} by {by}{unasked}: {len(changes)} of them"]
+        for change in changes[:_TOLD]:
+            _log.info("position", uid=uid, partition=change.partition, before=change.before, after=change.after)
             lines.append(f"position of {change.partition}: {change.before or 'none'} -> {change.after or 'none'}")
-        await self._others.tell(entry.uid, by[:_LONGEST_AUTHOR], _short(what, moved), lines)
+        await self._others.tell(uid, by[:_LONGEST_AUTHOR], _short(what, changes), lines)
 
 
 def _known(worker_id: str) -> str:
@@ -280,9 +292,9 @@ def _known(worker_id: str) -> str:
     return worker_id if check_worker(worker_id) else ""
 
 
-def _short(what: str, moved: Moved) -> str:
+def _short(what: str, changes: Sequence[Change]) -> str:
     """What was moved, as one reason in the history of the connector."""
-    told = [f"{change.partition} {change.before or 'none'} -> {change.after or 'none'}" for change in moved.changes[:_IN_HISTORY]]
-    left = len(moved.changes) - len(told)
+    told = [f"{change.partition} {change.before or 'none'} -> {change.after or 'none'}" for change in changes[:_IN_HISTORY]]
+    left = len(changes) - len(told)
     text = f"{what}: {', '.join([*told, *([f'and {left} more'] if left else [])]) or 'nothing'}"
     return "".join(character if character.isprintable() else "?" for character in text)[:_LONGEST_REASON]

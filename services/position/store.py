@@ -14,8 +14,20 @@ import sqlalchemy as sa
 
 from rocketconnect_kit.errors import ServiceError
 from rocketconnect_kit.store.database import reading, upsert, writing
-from services.position import fencing, snapshots
-from services.position.domain import ConnectorRow, Effects, Fence, Ledger, Moved, Opened, Position, Snapshot, TaskRow, Update
+from services.position import fencing, resets, snapshots
+from services.position.domain import (
+    Change,
+    ConnectorRow,
+    Effects,
+    Fence,
+    Ledger,
+    Moved,
+    Opened,
+    Position,
+    Snapshot,
+    TaskRow,
+    Update,
+)
 from services.position.sightings import Sightings
 from services.position.writer import Done, GroupWriter, Outcome
 
@@ -144,11 +156,14 @@ class PositionStore:
 
         return self._writer.submit(_Change(uid, decide, partitions=()))
 
-    def commit(self, fence: Fence, updates: Sequence[Update], *, clean: bool, worker: str = "") -> "Future[None]":
-        """Store positions, all or none (see `fencing.commit`)."""
+    def commit(
+        self, fence: Fence, updates: Sequence[Update], *, clean: bool, worker: str = ""
+    ) -> "Future[Mapping[str, Sequence[Change]]]":
+        """Store positions, all or none (see `fencing.commit`), and return what resets have moved (see `resets.followed`)."""
 
-        def decide(ledger: Ledger) -> tuple[Effects, None]:
-            return fencing.commit(ledger, fence, updates, self._seen, clean=clean, now=self._now(), worker=worker), None
+        def decide(ledger: Ledger) -> tuple[Effects, Mapping[str, Sequence[Change]]]:
+            effects = fencing.commit(ledger, fence, updates, self._seen, clean=clean, now=self._now(), worker=worker)
+            return effects, resets.followed(ledger, updates, effects)
 
         partitions = tuple(update.partition for update in updates)
         return self._writer.submit(_Change(fence.connector_uid, decide, fence.task, partitions))

@@ -82,9 +82,12 @@ def commit(request: pb.CommitPositionsRequest) -> tuple[Fence, tuple[Update, ...
             problems += checks.offset_problems(f"{field}.expected_offset", expected)
             expected = checks.canonical_offset(expected) or NONE
         offset = checks.canonical_offset(position.offset) or ""
-        if update.forget:
+        if update.forget or update.reset_group:
             problems += checks.movable_problems(field, position.partition)
-        updates.append(Update(position.partition, offset, position.incarnation, position.resume, expected, update.forget))
+        problems += checks.group_problems(field, update.reset_group)
+        updates.append(
+            Update(position.partition, offset, position.incarnation, position.resume, expected, update.forget, update.reset_group)
+        )
     checks.refuse(problems)
     return value, tuple(updates)
 

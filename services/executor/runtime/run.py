@@ -9,6 +9,8 @@ from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
+from rocketconnect_sdk.claim_check.options import MOST
+from rocketconnect_sdk.claim_check.options import URL as CLAIM_CHECK
 from rocketconnect_sdk.configuration.connector_options import parse_direct, parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS, RELOAD, RESTART, SINK_CLASS, SOURCE_CLASS
 from rocketconnect_sdk.context import TaskContext
@@ -240,6 +242,9 @@ def _seconds(milliseconds: int) -> float | None:
 def _source(plugin: Source, runtime: TaskRuntime, context: TaskContext, held: ExitStack) -> Outcome:
     if runtime.endpoints.lineage:
         runtime.reporter.metrics.datasets = datasets.of_source(plugin, runtime.config, runtime.endpoints.name_servers)
+    if runtime.config[CLAIM_CHECK.key]:
+        # What does not fit into a message is stored beside the topic.
+        context.max_record_bytes = runtime.config[MOST.key]
     context.columns = converter_class(runtime.config["value.converter"]).wants_columns
     task = plugin.open(runtime.config, runtime.spec.task_config, context)
     held.callback(task.close)

@@ -30,7 +30,7 @@ from services.config.service import ConfigService
 from services.config.store import ConfigStore
 from services.config.validation.executors import GrpcExecutors
 from services.position.directory import Directory
-from services.position.domain import Change, Holder, Moved
+from services.position.domain import Change, Holder
 from services.position.others import GrpcOthers, Resolved, not_checked
 from services.position.server import following
 from services.position.service import PositionService, _short
@@ -418,6 +418,25 @@ async def test_who_moved_what_is_in_the_log_of_the_connector(
     assert others.recorded == [("root@host", "moved: p [9] -> [1]")]
 
 
+async def test_a_position_that_a_reset_of_its_group_moves_is_in_log_and_history_once(
+    start: Callable[[str], Any], config: Config, others: PaperOthers
+) -> None:
+    made = config.create("c")
+    stub = await start(config.address)
+    await stub.OpenTask(pb.OpenTaskRequest(fence=fence(made.uid)))
+    await stub.CommitPositions(moves(made.uid, p="[9]", q="[7]"))
+    request = moves(made.uid, p="[2]", q="[8]")
+    request.updates[0].reset_group, request.updates[0].position.incarnation = "connect-c", 5
+    for _ in range(2):
+        # Its answer may be lost.
+        await stub.CommitPositions(request)
+    assert others.told == [
+        (made.uid, ["positions moved by a reset of the group connect-c: 1 of them", "position of p: [9] -> [2]"])
+    ]
+    assert others.recorded == [("a reset of the group connect-c", "moved: p [9] -> [2]")]
+    assert await positions_of(stub) == {"p": ("[2]", 5, ""), "q": ("[8]", 0, "")}
+
+
 async def test_the_history_of_the_connector_keeps_who_moved_what(
     start: Callable[[str], Any], config: Config, others: PaperOthers
 ) -> None:
@@ -436,8 +455,8 @@ async def test_the_history_of_the_connector_keeps_who_moved_what(
 def test_the_history_names_the_first_that_were_moved_in_one_line() -> None:
     changes = [Change(f"p\n{number}", None if number else "[9]", "[1]") for number in range(5)]
     moved = "p?0 [9] -> [1], p?1 none -> [1], p?2 none -> [1], and 2 more"
-    assert _short("moved", Moved((), tuple(changes), 0)) == f"moved: {moved}"
-    assert _short("reset", Moved((), (), 0)) == "reset: nothing"
+    assert _short("moved", changes) == f"moved: {moved}"
+    assert _short("reset", []) == "reset: nothing"
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_connectors_do_not_see_each_other(store: PositionStore) -> None:
 def test_commits_that_share_a_transaction_each_get_their_own_answer(store: PositionStore) -> None:
     store.open_task(OWNER).result(60)
     store.open_task(Fence("d", 0, 1, 1)).result(60)
-    futures: list[tuple[bool, Future[None]]] = []
+    futures: list[tuple[bool, Future[Any]]] = []
     for number in range(500):
         fenced = number % 3 == 0
         by = Fence("c", 0, 1, 0) if fenced else OWNER
@@ -77,7 +77,7 @@ def test_commits_that_share_a_transaction_each_get_their_own_answer(store: Posit
         if fenced:
             assert isinstance(future.exception(10), FailedPrecondition)
         else:
-            assert future.result(60) is None
+            assert future.result(60) == {}
     assert set(stored(store)) == {f"p{number}" for number in range(500) if number % 3}
     assert stored(store, "d") == {"p": "[499]"}
 

@@ -190,12 +190,17 @@ class PositionUpdate(_message.Message):
     POSITION_FIELD_NUMBER: _builtins.int
     EXPECTED_OFFSET_FIELD_NUMBER: _builtins.int
     FORGET_FIELD_NUMBER: _builtins.int
+    RESET_GROUP_FIELD_NUMBER: _builtins.int
     expected_offset: _builtins.str
     """Compare-and-set: the offset that must be stored now; "none": no position may be stored. Empty: whatever is there."""
     forget: _builtins.bool
     """The partition is no more, and its position is removed: the offset is not stored. What has its name later is the same to readers of
     the topic, under the same incarnation, so a source says so only where the same name and the same offset are the same record for
     ever.
+    """
+    reset_group: _builtins.str
+    """The consumer group of a sink that somebody has reset with RocketMQ's tools, where that moves the position, and not what was read:
+    the history and the log of the connector show it as they do what is moved by hand. The sender draws a higher incarnation.
     """
     @_builtins.property
     def position(self) -> _record_pb2.Position:
@@ -207,10 +212,11 @@ class PositionUpdate(_message.Message):
         position: _record_pb2.Position | None = ...,
         expected_offset: _builtins.str = ...,
         forget: _builtins.bool = ...,
+        reset_group: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["position", b"position"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected_offset", b"expected_offset", "forget", b"forget", "position", b"position"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["expected_offset", b"expected_offset", "forget", b"forget", "position", b"position", "reset_group", b"reset_group"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -7,6 +7,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from rocketconnect_sdk.claim_check import options as claim_check
 from rocketconnect_sdk.configuration import runtime_options
 from rocketconnect_sdk.configuration.connector_options import (
     Checked,
@@ -133,7 +134,10 @@ def _groups(info: PluginInfo) -> dict[str, str]:
     if info.type is PluginType.DIRECT:
         # It has none beside these.
         return dict.fromkeys((option.key for option in direct_options()), "")
-    runtime = {PluginType.SOURCE: ("source", runtime_options.SOURCE), PluginType.SINK: ("sink", runtime_options.SINK)}
+    runtime = {
+        PluginType.SOURCE: ("source", (*runtime_options.SOURCE, *claim_check.source_options())),
+        PluginType.SINK: ("sink", (*runtime_options.SINK, *claim_check.sink_options())),
+    }
     group, options = runtime.get(info.type, ("", ()))
     others = dict.fromkeys((option.key for option in options), group)
     others |= dict.fromkeys((option.key for option in runtime_options.CONVERTERS), "converters")

@@ -125,6 +125,7 @@ class PositionClient:
             update.position.incarnation = stored.incarnation
             update.position.resume = stored.text
             update.forget = stored.gone
+            update.reset_group = stored.reset_group
         self._under_way = self._stub.CommitPositions.future(request, timeout=seconds)
         return self._under_way
 

@@ -17,12 +17,14 @@ class Stored:
         incarnation: Raised by each deliberate reset.
         resume: What the task, or its source, stored with it. It may be a secret of the source.
         gone: The partition is no more: nothing is to be stored of it.
+        reset_group: The consumer group whose reset moves it here; empty: what was read has.
     """
 
     offset: Offset
     incarnation: int = 0
     resume: Mapping[str, Any] = field(default_factory=dict, repr=False)
     gone: bool = False
+    reset_group: str = ""
 
     @property
     def of_source(self) -> Position:

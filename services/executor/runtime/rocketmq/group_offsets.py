@@ -28,22 +28,33 @@ class GroupOffsets:
         group: The consumer group.
         connector: The name of the connector, for the command that is told.
         log: For people: (level, message); called in another thread.
-        every: Seconds between two looks whether somebody else has set the offsets.
+        follows: The task follows resets that a broker tells it of: what is found is told only when it is found again.
+        every: Seconds between two looks whether somebody else has set the offsets, more than a broker holds a pull.
     """
 
     def __init__(
-        self, client: Client, group: str, connector: str, log: Callable[[str, str], None], every: float = _WATCH_SECONDS
+        self,
+        client: Client,
+        group: str,
+        connector: str,
+        log: Callable[[str, str], None],
+        *,
+        follows: bool = False,
+        every: float = _WATCH_SECONDS,
     ) -> None:
         self._client = client
         self._group = group
         self._connector = connector
         self._tell = log
+        self._follows = follows
         self._every = every
         self._look_at = 0.0
         self._shown: dict[MessageQueue, int] = {}
         """What brokers were told last. Of the worker."""
-        self._moved: set[MessageQueue] = set()
-        """Queues whose offset was found to be another one when that was looked at last. Of the worker."""
+        self._found: Mapping[MessageQueue, int | None] = {}
+        """Offsets that were found to be other ones when that was looked at last. Of the worker."""
+        self._told: set[MessageQueue] = set()
+        """Queues of which that was told, and whose offset is not that of the sink yet. Of the worker."""
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="group offsets")
         self._under_way: Future[None] | None = None
         self._waiting: dict[MessageQueue, int] = {}
@@ -67,6 +78,10 @@ class GroupOffsets:
         elif now >= self._look_at:
             self._look_at = now + self._every
             self._under_way = self._worker.submit(self._look)
+
+    def was_reset(self, resets: Mapping[MessageQueue, int]) -> None:
+        """A broker has told of these: they are told as what is found is, and set back."""
+        self._under_way = self._worker.submit(self._set_back, dict(resets))
 
     def close(self) -> None:
         """Shows what waits, if that is soon done, and ends."""
@@ -97,18 +112,24 @@ class GroupOffsets:
             _log.debug("offsets of group %s not looked at: %s", self._group, error)
             return
         moved = {queue: at for queue, at in found.items() if at != self._shown[queue]}
-        new = sorted((queue, at) for queue, at in moved.items() if at is not None and queue not in self._moved)
-        self._moved = set(moved)
+        again = {queue: at for queue, at in moved.items() if queue in self._found and self._found[queue] == at}
+        self._found = moved
+        self._told &= moved.keys()
+        self._set_back(again if self._follows else moved)
+
+    def _set_back(self, moved: Mapping[MessageQueue, int | None]) -> None:
+        new = sorted((queue, at) for queue, at in moved.items() if at is not None and queue not in self._told)
+        self._told |= {queue for queue, _ in new}
         if new:
             queue, at = new[0]
             where = f"{queue.topic}/{queue.broker}/{queue.queue_id}"
             more = f", and {counted(len(new) - 1, 'offset')} more" if len(new) > 1 else ""
             who = "somebody else, such as resetOffsetByTime of mqadmin,"
-            told = f"{who} has set the offset of group {self._group} in {where} from {self._shown[queue]} to {at}{more}"
+            told = f"{who} has set the offset of group {self._group} in {where} from {self._shown.get(queue, 'none')} to {at}{more}"
             move = f"To move it: rocketconnect position set {self._connector} --to-time TIME --restart"
             self._tell("WARNING", f"{told}. The sink goes on where it is. {move}")
         if moved:
-            self._commit({queue: self._shown[queue] for queue in moved})
+            self._commit({queue: self._shown[queue] for queue in moved if queue in self._shown})
 
     def _register(self) -> None:
         """Sees to it that there are the group and its retry topic, for brokers that do not make them at a heartbeat."""

@@ -100,6 +100,27 @@ def _is_wrong(streak: _Streak, now: float) -> bool:
     return streak.messages >= _FEW and streak.last - streak.first >= seconds
 
 
+def untold(left_out: Sequence[LeftOut], told: dict[tuple[str, bool], int], known: Collection[str]) -> list[LeftOut]:
+    """Those of owners whose messages were not told of yet, which `told` has then.
+
+    Args:
+        left_out: What was dropped of a batch.
+        told: By source partition, and whether they were late: the epoch of the messages that were told of last.
+        known: The source partitions that have a mark in the queue.
+    """
+    if left_out:
+        # Invariant 7: no more of them than there are marks.
+        for key in [key for key in told if key[0] not in known]:
+            del told[key]
+    found = []
+    for one in left_out:
+        key = one.key, one.is_late
+        if told.get(key) != one.epoch:
+            found.append(one)
+        told[key] = one.epoch
+    return found
+
+
 def why(one: LeftOut) -> str:
     """Why messages are left out, and when that is right."""
     mark = one.mark

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
+from rocketconnect_kit.clock import bounded_floor
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketmq_remoting.model import MessageQueue
@@ -25,7 +26,7 @@ from services.executor.runtime.sink.commit_guard import CommitGuard
 from services.executor.runtime.sink.dead_letters import SinkDeadLetters
 from services.executor.runtime.sink.decode.part import BadRecord, Part, written_bytes
 from services.executor.runtime.sink.engines import Engine
-from services.executor.runtime.sink.positions import commit_of, from_stored, to_stored
+from services.executor.runtime.sink.positions import commit_of, from_stored, moved_to, to_stored
 from services.executor.runtime.sink.query.engine import QueryEngine
 from services.executor.runtime.sink.queues import SinkQueues
 from services.executor.runtime.sink.read_again import marks_before
@@ -90,7 +91,13 @@ class SinkRun:
         self._queues = {text(queue): queue for queue in positions}
         self._positions = {text(queue): position for queue, position in positions.items()}
         self._committer = Committer(runtime.positions, COMMIT_SECONDS, batcher.wake, self._stored)
-        self._group = GroupOffsets(runtime.client, started.group, runtime.spec.connector, runtime.reporter.log)
+        self._follows = runtime.config["on.group.reset"] == "follow"
+        self._group_name = started.group
+        self._group = GroupOffsets(
+            runtime.client, started.group, runtime.spec.connector, runtime.reporter.log, follows=self._follows
+        )
+        self._resets: dict[MessageQueue, int] = {}
+        """Where the group was reset to, as far as that was told or is followed."""
         # Once: what changes is reported, and the two clocks never run quite alike.
         self._clock = time.time() - time.monotonic()
         """How far the clock of the day is ahead of the monotonic one."""
@@ -136,12 +143,25 @@ class SinkRun:
         elif self._reader.error is not None:
             self._failure = self._reader.error
         self._after_write(idle=not parts)
+        self._look_for_resets()
         self._committer.poll(soon=not parts)
         self._group.watch(time.monotonic())
         self._say(idle=not parts)
         if self._share.changed():
             self._runtime.reporter.log("INFO", "its topics have other queues: begins anew, to read its share of them")
             self.begins_anew = True
+
+    def _look_for_resets(self) -> None:
+        resets = {queue: to for queue, to in self._reader.resets.items() if self._resets.get(queue) != to}
+        if not resets:
+            return
+        self._resets.update(resets)
+        if not self._follows:
+            self._group.was_reset(resets)
+            return
+        told = ", ".join(f"{text(queue)}: {to}" for queue, to in sorted(resets.items()))
+        self._runtime.reporter.log("INFO", f"somebody has reset group {self._group_name}: goes on where that was ({told})")
+        self.begins_anew = True
 
     def _next(self, seconds: float) -> list[Part]:
         return self._batcher.take(seconds)
@@ -253,7 +273,8 @@ class SinkRun:
     def _stored(self, positions: Mapping[str, Stored]) -> None:
         self._metrics.commits += 1
         if isinstance(self._engine, QueryEngine):
-            self._engine.stored({queue: from_stored(position) for queue, position in positions.items()})
+            passed = {queue: from_stored(position) for queue, position in positions.items() if not position.reset_group}
+            self._engine.stored(passed)
         self._group.show({self._queues[queue]: stored.offset[0] for queue, stored in positions.items()})
 
     def _say(self, *, idle: bool) -> None:
@@ -306,10 +327,31 @@ class SinkRun:
         drained = self._settle() and drained
         self._metrics.open_batch = self._open_batch()
         # Invariant 2: all that is durable is committed; the rest was never begun or was undone.
-        stored = self._committer.flush(self._control.after_stop(self._limits.commit), clean=True)
+        stored = self._flush()
         if self._failure is not None:
             return failed(self._failure, clean=stored)
         return Outcome(clean=drained and stored)
+
+    def _flush(self) -> bool:
+        """Stores where it is, or where its group was reset to; whether that is stored."""
+        if self._follows:
+            # The last moment: who reads no more is told of none.
+            self._resets.update(self._reader.resets)
+            floor, _ = bounded_floor(time.time(), self._runtime.spec.epoch)
+            for queue, offset in self._resets.items():
+                name = text(queue)
+                self._committer.put({name: moved_to(self._positions[name], offset, self._group_name, floor)})
+        moves = self._follows and bool(self._resets)
+        while not (stored := self._committer.flush(self._control.after_stop(self._limits.commit), clean=True)):
+            if not moves:
+                return False
+            if self._control.stopping.is_set():
+                told = f"a reset of group {self._group_name} may not be followed: where it goes on is not stored. Repeat it"
+                self._runtime.reporter.log("WARNING", f"{told} ({self._committer.trouble})")
+                return False
+            # No broker tells of a reset again.
+            self._runtime.reporter.state(State.WAITING, self._committer.trouble)
+        return stored
 
     def _settle(self) -> bool:
         """Makes durable what was written; whether all of it is."""

@@ -32,6 +32,19 @@ def to_stored(position: QueuePosition) -> Stored:
     return Stored((form.pop("until"),), form.pop("incarnation"), form)
 
 
+def moved_to(position: QueuePosition, offset: int, group: str, floor: int) -> Stored:
+    """Where a queue is that is moved because its group was reset, as if a person had moved it.
+
+    Args:
+        position: Where it was.
+        offset: Where it goes on.
+        group: The consumer group.
+        floor: What an incarnation that is drawn now is above (see bounded_floor).
+    """
+    # What was seen before the old offset says nothing of the new one, and what the sink has stored with its data is older.
+    return Stored((offset,), max(position.incarnation, floor) + 1, reset_group=group)
+
+
 def from_stored(stored: Stored) -> QueuePosition:
     """From the position service; what was set by hand has no marks."""
     form = {"marks": {}, **stored.resume, "until": stored.offset[0], "incarnation": stored.incarnation}

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rocketconnect_kit.backoff import Backoff
@@ -22,7 +22,7 @@ from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.decode.noting import Decodes
 from services.executor.runtime.sink.decode.origins import by_topic
 from services.executor.runtime.sink.decode.part import Part
-from services.executor.runtime.sink.dropping import Dropping, why
+from services.executor.runtime.sink.dropping import Dropping, untold, why
 from services.executor.runtime.sink.duplicates import LeftOut, select
 from services.executor.runtime.sink.ends import Ends
 from services.executor.runtime.sink.positions import merged
@@ -83,6 +83,8 @@ class SinkReader:
         limit: Of records and bytes a second.
         control: Nothing is read while it is paused.
         skip_gaps: on.gap=skip.
+        follow_resets: on.group.reset=follow: of a queue whose group was reset no more is read.
+        parted: Parts what was pulled, each part of one topic, and gets bodies that are elsewhere.
         log: For people: (level, message).
         attempts: How long a conversion is tried again.
         buffer_bytes: What all streams hold ahead together, about; of each queue 32 KiB, or one answer, in any case.
@@ -107,6 +109,8 @@ class SinkReader:
         attempts: Attempts,
         buffer_bytes: int,
         traces: SinkTraces | None = None,
+        follow_resets: bool = False,
+        parted: Callable[[DecodedBatch], Iterable[DecodedBatch]] = by_topic,
         filters: Mapping[MessageQueue, MessageFilter] | None = None,
     ) -> None:
         self._client = client
@@ -116,7 +120,8 @@ class SinkReader:
         self._batcher = batcher
         self._limit = limit
         self._control = control
-        self._skip_gaps = skip_gaps
+        self._skip_gaps, self._follow_resets = skip_gaps, follow_resets
+        self._parted = parted
         self._log = log
         self._attempts = attempts
         self._traces = traces
@@ -178,6 +183,11 @@ class SinkReader:
         ends = ((queue, reading, self._ends.of(queue, reading.stream.known_end)) for queue, reading in self._reading.items())
         return {text(queue): max(end, reading.position) for queue, reading, end in ends if end is not None}
 
+    @property
+    def resets(self) -> Mapping[MessageQueue, int]:
+        """Where somebody has reset the group to, by queue, as brokers have told it; it reads on where it was."""
+        return {queue: to for queue, reading in self._reading.items() if (to := reading.stream.reset_to) is not None}
+
     def _run(self) -> None:
         try:
             self._look_at_ends()
@@ -217,7 +227,7 @@ class SinkReader:
         for queue, reading in self._reading.items():
             if self._closed:
                 return False
-            if time.monotonic() < reading.not_before:
+            if time.monotonic() < reading.not_before or (self._follow_resets and reading.stream.reset_to is not None):
                 continue
             try:
                 self._compare(reading)
@@ -294,7 +304,7 @@ class SinkReader:
         reading.not_before = time.monotonic() + (pause if seconds is None else seconds)
 
     def _take(self, reading: _Reading, batch: DecodedBatch) -> None:
-        for messages in by_topic(batch):
+        for messages in self._parted(batch):
             self._take_of_topic(reading, messages)
             if self._closed:
                 return
@@ -319,20 +329,10 @@ class SinkReader:
 
     def _tell_left_out(self, reading: _Reading, left_out: Sequence[LeftOut]) -> None:
         """Says it once for each owner whose messages are late or duplicates, though they may come in many batches."""
-        if left_out:
-            # Invariant 7: no more of them than there are marks.
-            reading.told = {key: epoch for key, epoch in reading.told.items() if key[0] in reading.marks}
-        for one in left_out:
-            if one.is_late:
-                self.late += one.messages
-            key = one.key, one.is_late
-            told = reading.told.get(key)
-            reading.told[key] = one.epoch
-            if told != one.epoch:
-                where = (
-                    f"{one.messages} or more messages of {one.key} in {text(reading.stream.queue)} before offset {reading.position}"
-                )
-                self._log("WARNING", f"{where} are left out: {why(one)}")
+        self.late += sum(one.messages for one in left_out if one.is_late)
+        for one in untold(left_out, reading.told, reading.marks):
+            where = f"{one.messages} or more messages of {one.key} in {text(reading.stream.queue)} before offset {reading.position}"
+            self._log("WARNING", f"{where} are left out: {why(one)}")
 
     def _put(self, part: Part) -> None:
         while not self._batcher.put(part, _PUT_SECONDS):

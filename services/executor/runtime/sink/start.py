@@ -23,6 +23,7 @@ from services.executor.runtime.sink.batcher import Batcher, Limits
 from services.executor.runtime.sink.buffered.engine import BufferedEngine
 from services.executor.runtime.sink.buffered.loop import BufferedRun
 from services.executor.runtime.sink.dead_letters import InQueue, SinkDeadLetters
+from services.executor.runtime.sink.decode.claims import parting
 from services.executor.runtime.sink.decode.decoders import decoder
 from services.executor.runtime.sink.decode.noting import Decodes, NotingDecoder
 from services.executor.runtime.sink.engines import Engine
@@ -83,6 +84,8 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
         buffer_bytes=limits.buffer_bytes,
         traces=traces,
         filters=filters,
+        follow_resets=config["on.group.reset"] == "follow",
+        parted=parting(config, whole=engine.wanted.whole),
     )
     origin = InQueue(clusters(runtime, {queue.topic for queue in (*queues, *replayed)}) if dead else {})
     letters = SinkDeadLetters(

@@ -11,7 +11,6 @@ from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset, Rejected, SourceBatch
 from rocketconnect_sdk.schema import Schema
 from rocketconnect_sdk.stages import Stage
-from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.alike import queue_alike
 from rocketmq_remoting.errors import RocketMQError
 from rocketmq_remoting.model import MessageQueue
@@ -22,7 +21,7 @@ from services.executor.runtime.errors.policy import ErrorPolicy, RecordFailed
 from services.executor.runtime.rocketmq.properties import extras_of, null_places
 from services.executor.runtime.rocketmq.queue_map import by_topic, deal, queue_of_partition
 from services.executor.runtime.rocketmq.source_marks import Stamper, mark_key
-from services.executor.runtime.source.pieces import Piece, ReadBatch
+from services.executor.runtime.source.pieces import Piece, ReadBatch, too_large
 from services.executor.runtime.source.takeover import Found
 
 T = TypeVar("T")
@@ -111,15 +110,24 @@ class Encoder:
         keys = keys_of(target, batch, bodies, failures)
         extras, bad = extras_of(batch, keys, properties_by_topic(target, batch, failures))
         refused_extras(bad, bodies, failures)
-        for index, body in enumerate(bodies) if max(map(len, bodies)) > target.record_bytes else ():
-            if len(body) > target.record_bytes and index not in failures:
-                failures[index] = too_large(body, target.record_bytes)
+        fitted, extras = self._fitted(batch, bodies, extras, failures)
         count, error = self._bad(batch, failures)
         encoded = Encoded(self._read(batch, count, read_at), [], failures, error, count)
         if count:
-            columns = _Columns(batch, bodies[:count], keys and keys[:count], extras, count)
+            columns = _Columns(batch, fitted[:count], keys and keys[:count], extras, count)
             self._pieces(encoded, columns)
         return encoded
+
+    def _fitted(
+        self, batch: SourceBatch, bodies: Sequence[bytes], extras: Sequence[bytes] | None, failures: dict[int, Failure]
+    ) -> tuple[Sequence[bytes], Sequence[bytes] | None]:
+        """Bodies and other properties as messages have them; records that no message can hold are added to the failures."""
+        del batch
+        limit = self._target.record_bytes
+        for index, body in enumerate(bodies) if max(map(len, bodies)) > limit else ():
+            if len(body) > limit and index not in failures:
+                failures[index] = too_large(body, limit, Encoder)
+        return bodies, extras
 
     def _read(self, batch: SourceBatch, count: int, read_at: float) -> ReadBatch:
         """A batch of which so many records go on."""
@@ -383,16 +391,6 @@ def refused_extras(bad: Mapping[int, RocketMQError], bodies: Sequence[bytes], fa
     """Adds the records whose properties cannot be encoded to the failures."""
     for index, error in bad.items():
         failures.setdefault(index, Failure.of_value(Stage.CONVERT, error, bodies[index], Encoder))
-
-
-def too_large(body: bytes, limit: int) -> Failure:
-    """Of a record that no message can hold."""
-    message = f"the value takes {counted(body, 'byte')} and a message may hold {limit}"
-    return Failure.of_value(Stage.CONVERT, RecordTooLarge(message), body, Encoder)
-
-
-class RecordTooLarge(RecordError):
-    """A value does not fit into a message."""
 
 
 def _chosen(column: Sequence[T], indexes: Sequence[int] | None) -> Sequence[T]:

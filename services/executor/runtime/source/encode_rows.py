@@ -17,8 +17,8 @@ from rocketmq_remoting.model import MessageQueue
 from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.rocketmq.properties import extras_of
 from services.executor.runtime.rocketmq.queue_map import by_topic
-from services.executor.runtime.source.encode import Encoded, Encoder, keys_of, too_large
-from services.executor.runtime.source.pieces import Piece, ReadBatch
+from services.executor.runtime.source.encode import Encoded, Encoder, keys_of
+from services.executor.runtime.source.pieces import Piece, ReadBatch, too_large
 
 
 class RowsEncoder(Encoder):
@@ -98,7 +98,7 @@ class RowsEncoder(Encoder):
         if keys is not None:
             rows = replace(rows, keys=pa.array(keys, pa.binary()))
         for index in _larger(rows, 0, target.record_bytes):
-            failures.setdefault(index, too_large(rows.alone(index).pack(), target.record_bytes))
+            failures.setdefault(index, too_large(rows.alone(index).pack(), target.record_bytes, RowsEncoder))
         return rows, keys
 
     def _values(self, batch: SourceBatch, failures: dict[int, Failure]) -> tuple[pa.Array, Schema]:

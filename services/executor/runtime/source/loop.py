@@ -92,7 +92,9 @@ class SourceRun:
         for queue, end in ends.items():
             self._add_queue(queue, end)
         self._committer = Committer(runtime.positions, COMMIT_SECONDS, runtime.control.wake, self._stored)
-        self._encoder = encoder(target_of(runtime, task, context, self._queues), self._progress.incarnation, found)
+        self._encoder = encoder(
+            target_of(runtime, task, self._queues), self._progress.incarnation, found, runtime.config, runtime.reporter.log
+        )
         self._read_batches: deque[SourceBatch] = deque()
         self._transformed: deque[SourceBatch] = deque()
         self._put_at = 0.0

@@ -6,11 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 
+from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.record import Offset
 from rocketconnect_sdk.resume import JSON
+from rocketconnect_sdk.stages import Stage
+from rocketconnect_sdk.wording.counts import counted
 from rocketmq_remoting.batch import BATCH_OVERHEAD_BYTES, EncodedBatch, encode_batch
 from rocketmq_remoting.model import MessageQueue
 from rocketmq_remoting.numbered import lengths
+from services.executor.runtime.errors.failure import Failure
 from services.executor.runtime.positions.stored import Stored
 
 
@@ -257,3 +261,13 @@ class Progress:
             floor = waiting[0][0] if waiting else end
             floors[queue] = min(floor, held.get(queue, floor))
         return floors
+
+
+class RecordTooLarge(RecordError):
+    """A value does not fit into a message."""
+
+
+def too_large(body: bytes, limit: int, by: object) -> Failure:
+    """Of a record that no message can hold; `by`: what has found that."""
+    message = f"the value takes {counted(body, 'byte')} and a message may hold {limit}. With claim.check.url it is stored elsewhere"
+    return Failure.of_value(Stage.CONVERT, RecordTooLarge(message), body, by)

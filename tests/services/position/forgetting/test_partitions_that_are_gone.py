@@ -94,7 +94,7 @@ def test_what_is_removed_and_stored_again_in_one_transaction_is_there(store: "Po
     store.commit(OWNER, [moved(7, "none")], clean=False).result(60)
     first = store.commit(OWNER, [gone("[7]")], clean=False)
     second = store.commit(OWNER, [moved(1, "none")], clean=False)
-    assert (first.result(60), second.result(60)) == (None, None)
+    assert (first.result(60), second.result(60)) == ({}, {})
     assert [each.offset for each in store.page("c", "", 10)] == ["[1]"]
     store.commit(OWNER, [gone("[1]")], clean=False).result(60)
     assert store.page("c", "", 10) == []

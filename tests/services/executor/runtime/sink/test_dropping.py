@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from rocketconnect_sdk.sink import SourceMark
 from services.executor.runtime.rocketmq.source_marks import Stamper
-from services.executor.runtime.sink.dropping import CATCH_UP_SECONDS, DOUBLE_SECONDS, LOST_SECONDS, Dropping
-from services.executor.runtime.sink.duplicates import select
+from services.executor.runtime.sink.dropping import CATCH_UP_SECONDS, DOUBLE_SECONDS, LOST_SECONDS, Dropping, untold
+from services.executor.runtime.sink.duplicates import LeftOut, select
 
 QUEUE = "t/b/0"
 
@@ -70,3 +70,14 @@ def test_one_source_partition_does_not_hide_another() -> None:
     # What has no mark any more can drop nothing.
     del queue.marks["u/p"]
     assert queue.comes(2, 0, [3], LOST_SECONDS + 1, partition="q") == ""
+
+
+def test_what_is_left_out_is_told_once_for_each_owner_and_forgotten_with_its_mark() -> None:
+    late = LeftOut("u/p", 1, SourceMark(2, 0, (600,)), 3, 0, (5,))
+    told: dict[tuple[str, bool], int] = {}
+    assert untold([late, late], told, {"u/p"}) == [late]
+    assert untold([late], told, {"u/p"}) == []
+    assert untold([], told, set()) == []
+    assert told == {("u/p", True): 1}
+    assert untold([late._replace(key="u/q")], told, {"u/q"}) == [late._replace(key="u/q")]
+    assert told == {("u/q", True): 1}

@@ -3,7 +3,7 @@
 import json
 
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
-from services.executor.runtime.sink.positions import MOST_MARKS, choose, merged, to_stored
+from services.executor.runtime.sink.positions import MOST_MARKS, choose, from_stored, merged, moved_to, to_stored
 
 MOST_THE_POSITION_SERVICE_TAKES = 256 * 1024
 
@@ -45,3 +45,11 @@ def test_what_the_sink_has_stored_wins_unless_a_deliberate_change_came_after_it(
     assert choose(None, sink, 2) is None, "a reset has taken the position away: the queue begins anew"
     assert choose(altered, None, 2) == altered
     assert choose(None, None, 0) is None
+
+
+def test_a_queue_whose_group_was_reset_goes_on_there_whatever_sink_and_sources_know() -> None:
+    known = QueuePosition(10, 3, {"u/p": mark(9)}, 1_700_000_000_000, 2)
+    moved = from_stored(moved_to(known, 4, "g", 100))
+    assert moved == QueuePosition(4, 101)
+    assert choose(moved, known, 0) == moved
+    assert moved_to(known, 4, "g", 0).incarnation == 4
