@@ -81,8 +81,7 @@ class QueuePosition:
             KeyError, TypeError, ValueError, AttributeError: it is none.
         """
         marks = {key: SourceMark(epoch, incarnation, tuple(offset)) for key, (epoch, incarnation, offset) in form["marks"].items()}
-        # What was stored before these two were kept lacks them.
-        return cls(form["until"], form["incarnation"], marks, form.get("stored_ms", 0), form.get("era", 0))
+        return cls(form["until"], form["incarnation"], marks, form.get("stored_ms", 0), form.get("era", 0))  # these two came later
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +131,7 @@ class Sink(ABC):
     defaults: ClassVar[Mapping[str, str]] = {}
     guarantee: ClassVar[Guarantee] = Guarantee.AT_LEAST_ONCE
     foreign: ClassVar[bool] = False
+    open_ended: ClassVar[bool] = False
 
     def check(self, config: Config) -> Iterable[Problem]:
         """What is wrong beyond single options. See Source.check."""

@@ -65,6 +65,7 @@ class Source(ABC):
         whole_messages: Its batches have `properties`: what it sends are messages as they are to be, which no transform may change.
         foreign: Its configuration is of another system, which has converters and transforms of its own: these options are in
             Config.own and nothing to the runtime, and options that it does not list are passed, in Config.raw.
+        open_ended: Nobody knows all of its options: those that it does not list are passed, in Config.raw.
     """
 
     name: ClassVar[str]
@@ -74,6 +75,7 @@ class Source(ABC):
     defaults: ClassVar[Mapping[str, str]] = {}
     whole_messages: ClassVar[bool] = False
     foreign: ClassVar[bool] = False
+    open_ended: ClassVar[bool] = False
 
     def check(self, config: Config) -> Iterable[Problem]:
         """What is wrong beyond single options: files that can't be read, options that exclude each other. Changes nothing.

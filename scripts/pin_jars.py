@@ -122,6 +122,16 @@ SETS = {
         ],
         alone=True,
     ),
+    "rocketmq-connect": Pinned(
+        f"RocketMQ Connect's API {kafka_plugins.ROCKETMQ_VERSION}",
+        Path(f"connectors/rocketmq_connect/{kafka_plugins.ROCKETMQ_LIBRARY}.jars"),
+        [
+            f"io.openmessaging:openmessaging-connector:{kafka_plugins.ROCKETMQ_VERSION}",
+            "io.openmessaging:openmessaging-api:0.3.1-alpha",
+            *(f"org.slf4j:slf4j-{name}:1.7.36" for name in ("api", "simple")),
+        ],
+        alone=True,
+    ),
     "kafka-server": _of(broker.KAFKA, [f"org.apache.kafka:kafka_2.13:{broker.KAFKA_VERSION}", "org.slf4j:slf4j-simple:1.7.36"]),
     "debezium": _of(
         DEBEZIUM,

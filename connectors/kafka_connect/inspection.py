@@ -15,8 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from connectors.java.machine import reason, started
 from connectors.kafka_connect.class_names import classes
-from connectors.kafka_connect.jvm import Java, reason, started
+from connectors.kafka_connect.jvm import Java
 from rocketconnect_sdk.plugins.kafka import JavaConnector, JavaOption, JavaPlugin
 
 _KINDS = {
@@ -36,7 +37,7 @@ _CONNECTOR = re.compile(r"Connector\.class$")
 def opened(library: Path, folder: Path) -> Java:
     """The jars of a folder in the Java of this process, which this starts."""
     jars = {jar.name: "" for jar in sorted(folder.glob("*.jar"))}
-    _end_at_once(started(library))
+    end_at_once(started(library))
     java = Java(JavaPlugin(folder.name, "", "", jars, (), folder))
     java.enter()
     return java
@@ -80,7 +81,7 @@ def stages(java: Java, folder: Path) -> dict[str, str]:
     return found
 
 
-def _end_at_once(jpype: Any) -> None:
+def end_at_once(jpype: Any) -> None:
     """Let a plugin that ends Java end this process: what JPype has Java do at its end waits for a class that is being loaded."""
     invoke, runtime = "java.lang.invoke.", jpype.JClass("java.lang.Runtime")
     kind = jpype.JClass(f"{invoke}MethodType").methodType(

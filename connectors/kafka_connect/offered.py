@@ -8,7 +8,7 @@ from connectors.kafka_connect.options import options_of
 from connectors.kafka_connect.sinks import JavaSink
 from connectors.kafka_connect.sources import JavaSource
 from rocketconnect_sdk.plugins.installed import Package
-from rocketconnect_sdk.plugins.kafka import JavaConnector, JavaPlugin, installed, told_folder
+from rocketconnect_sdk.plugins.kafka import KAFKA, JavaConnector, JavaPlugin, installed, told_folder
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.source import Source
 
@@ -25,7 +25,7 @@ def places() -> Iterator[tuple[str, Package, Callable[[], Iterable[Kind]]]]:
     except ValueError as error:
         yield "kafka_connect", Package("", ""), partial(_broken, error)
         return
-    short = Counter(_short(connector) for plugin in plugins for connector in plugin.connectors)
+    short = Counter(_short(connector) for plugin in plugins for connector in _own(plugin))
     for plugin in plugins:
         yield (
             plugin.name,
@@ -49,7 +49,12 @@ def kind_of(plugin: JavaPlugin, connector: JavaConnector, aliases: Iterable[str]
 
 
 def _kinds(plugin: JavaPlugin, unique: set[str]) -> list[Kind]:
-    return [kind_of(plugin, connector, {_short(connector)} & unique) for connector in plugin.connectors]
+    return [kind_of(plugin, connector, {_short(connector)} & unique) for connector in _own(plugin)]
+
+
+def _own(plugin: JavaPlugin) -> list[JavaConnector]:
+    """Those that are written for Kafka Connect."""
+    return [connector for connector in plugin.connectors if connector.api == KAFKA]
 
 
 def _short(connector: JavaConnector) -> str:

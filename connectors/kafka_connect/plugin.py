@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
 
+from connectors.java.machine import raised, reason
 from connectors.kafka_connect import stages
-from connectors.kafka_connect.jvm import Java, raised, reason
+from connectors.kafka_connect.jvm import Java
 from connectors.kafka_connect.options import HEAP, concealed, properties, refused, revealed
 from rocketconnect_sdk.errors import PermanentError, Problem
 from rocketconnect_sdk.options import Config, OptionWrong, names_secret

@@ -4,9 +4,10 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from connectors.java.machine import raised, reason
 from connectors.kafka_connect import stages
 from connectors.kafka_connect.handles import Handles
-from connectors.kafka_connect.jvm import Java, raised, reason
+from connectors.kafka_connect.jvm import Java
 from connectors.kafka_connect.plugin import OfJava
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RecordRefused, RetriableError

@@ -6,22 +6,22 @@ gives higher ones, and none of its records is taken for one that is there. Recor
 """
 
 import hashlib
-import queue
-import threading
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from connectors.java.machine import raised, reason
+from connectors.java.polling import Poller
 from connectors.kafka_connect import stages
 from connectors.kafka_connect.frames import Written, records_of
 from connectors.kafka_connect.handles import Handles
-from connectors.kafka_connect.jvm import Java, raised, reason, to_json
+from connectors.kafka_connect.jvm import Java, to_json
 from connectors.kafka_connect.offsets import connector_context, offset_reader, partition_name
 from connectors.kafka_connect.plugin import OfJava
 from connectors.kafka_connect.topic_names import TopicNames
 from rocketconnect_sdk.context import TaskContext
-from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError
+from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.kafka_names import OFFSET
 from rocketconnect_sdk.record import Position, Rejected, SourceBatch
@@ -29,8 +29,6 @@ from rocketconnect_sdk.source import SourceTask
 
 _COMMIT_SECONDS = 5.0
 """How often the task hears of what is stored, also when that is nothing new."""
-_STOP_SECONDS = 5.0
-"""How long a poll may take to end by itself before the task is stopped under it."""
 
 
 class JavaSourceTask(SourceTask):
@@ -41,9 +39,7 @@ class JavaSourceTask(SourceTask):
         self._java: Java | None = None
         self._task: Any = None
         self._connector: Any = None
-        self._thread: threading.Thread | None = None
-        self._closing = threading.Event()
-        self._polled: queue.Queue[Any] = queue.Queue(maxsize=1)
+        self._poller: Poller | None = None
         self._count = time.monotonic_ns()
         self._topics = TopicNames()
         self._offsets: dict[str, Any] = {}
@@ -56,8 +52,6 @@ class JavaSourceTask(SourceTask):
             msg = f"{self._source.connector.name} can't be previewed: it may leave something behind, such as a replication slot"
             raise PermanentError(msg)
         self._end()
-        self._closing = threading.Event()
-        self._polled = queue.Queue(maxsize=1)
         self._offsets = {partition: position.resume.get(OFFSET) for partition, position in positions.items()}
         java = self._java = self._source.java(self._config)
         self._stages = stages.made(java, self._config.own)
@@ -82,18 +76,14 @@ class JavaSourceTask(SourceTask):
         except java.jpype.JException as error:
             raise raised(error) from error
         self._committed = self._handles.committed(self._task, _metadata(java))
-        self._thread = threading.Thread(target=self._read, args=(java, self._task, self._closing, self._polled), daemon=True)
-        self._thread.start()
+        self._poller = Poller(java, self._task, self._context.log)
 
     def poll(self) -> Sequence[SourceBatch] | None:
         """What Java's poll gave, by partition. See SourceTask."""
         self._commit_when_due()
-        try:
-            polled = self._polled.get(timeout=0.1)
-        except queue.Empty:
+        polled = self._poller.next() if self._poller is not None else None
+        if polled is None:
             return None
-        if isinstance(polled, ConnectorError):
-            raise polled
         batches: list[SourceBatch] = []
         for entry in polled.stream().collect(self._by_partition).entrySet():
             batches += self._batches(entry.getKey(), entry.getValue())
@@ -138,31 +128,6 @@ class JavaSourceTask(SourceTask):
             msg = "the task was not started"
             raise RuntimeError(msg)
         return self._java
-
-    def _read(self, java: Java, task: Any, closing: threading.Event, polled: "queue.Queue[Any]") -> None:
-        """Polls until the task is closed, in a thread of its own, since it may wait long."""
-        java.enter()
-        while not closing.is_set():
-            try:
-                found = task.poll()
-            except java.jpype.JException as error:
-                found = raised(error)
-                if isinstance(found, RetriableError):
-                    # As Kafka Connect does: the task polls again.
-                    self._context.log.warning("polls again: %s", found)
-                    closing.wait(1)
-                    continue
-            if found is None or (not isinstance(found, ConnectorError) and found.isEmpty()):
-                closing.wait(0.01)
-                continue
-            while not closing.is_set():
-                try:
-                    polled.put(found, timeout=0.1)
-                    break
-                except queue.Full:
-                    continue
-            if isinstance(found, ConnectorError):
-                return
 
     def _batches(self, partition: Any, records: Any) -> list[SourceBatch]:
         """Records of one partition, in their order, and where reading goes on behind them."""
@@ -236,10 +201,9 @@ class JavaSourceTask(SourceTask):
         java = self._java
         if java is None:
             return
-        self._closing.set()
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join(_STOP_SECONDS)
+        poller, self._poller = self._poller, None
+        if poller is not None:
+            poller.end()
         task, self._task = self._task, None
         connector, self._connector = self._connector, None
         for each in (task, connector):
@@ -248,8 +212,8 @@ class JavaSourceTask(SourceTask):
                     each.stop()
             except java.jpype.JException as error:
                 self._context.log.warning("stopping %s: %s", self._source.connector.name, reason(error))
-        if thread is not None:
-            thread.join(_STOP_SECONDS)
+        if poller is not None:
+            poller.end()
         self._stages.close()
         self._java = None
         self._unconfirmed.clear()

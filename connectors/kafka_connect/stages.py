@@ -4,8 +4,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from connectors.java.machine import reason
 from connectors.kafka_connect.handles import Handles
-from connectors.kafka_connect.jvm import Java, reason
+from connectors.kafka_connect.jvm import Java
 from rocketconnect_sdk.errors import PermanentError, Problem
 
 _JSON = "org.apache.kafka.connect.json.JsonConverter"

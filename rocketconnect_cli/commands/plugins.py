@@ -118,17 +118,17 @@ def install(
         typer.Argument(
             metavar="NAME",
             help="A connector of this installation, or an alias; GROUP:ARTIFACT:VERSION or the path of a .zip, .tar.gz, .jar or "
-            "folder: a plugin of Kafka Connect.",
+            "folder: a plugin of Kafka Connect or RocketMQ Connect.",
             autocompletion=completion.plugins,
         ),
     ],
     folder: FolderOption = None,
 ) -> None:
-    """Fetch what a connector needs beyond Spark itself into the cache of this machine and user; or a plugin of Kafka Connect.
+    """Fetch what a connector needs beyond Spark itself into the cache of this machine and user; or a plugin in Java.
 
-    Asks no service: run it where executors run, as their user, or while an image is made. A plugin of Kafka Connect is offered by
-    executors that are started with --kafka-plugins FOLDER, after `rocketconnect plugins reload`. Exit code 2 when there is no such
-    connector, or it is no plugin, 5 when something can't be fetched.
+    Asks no service: run it where executors run, as their user, or while an image is made. A plugin of Kafka Connect or RocketMQ
+    Connect is offered by executors that are started with --kafka-plugins FOLDER, after `rocketconnect plugins reload`. Exit code 2
+    when there is no such connector, or it is no plugin, 5 when something can't be fetched.
     """
     if kafka_plugins.is_kafka(name):
         return _install_kafka(name, folder or kafka_plugins.folder_of())

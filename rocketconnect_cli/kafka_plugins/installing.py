@@ -1,4 +1,4 @@
-"""Installs and uninstalls plugins of Kafka Connect. A plugin is there whole, or not at all."""
+"""Installs and uninstalls plugins of Kafka Connect and RocketMQ Connect. A plugin is there whole, or not at all."""
 
 import fcntl
 import json
@@ -14,15 +14,20 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
+from rocketconnect_cli.kafka_plugins.apis import api_of
 from rocketconnect_cli.kafka_plugins.archives import ENDINGS, take_jars
 from rocketconnect_cli.kafka_plugins.errors import PluginRefused
 from rocketconnect_cli.kafka_plugins.maven import COORDINATES, fetch
 from rocketconnect_kit.java.jars import JarSet, OnProgress, jars_of, listed, sha256
 from rocketconnect_sdk.plugins.kafka import (
+    KAFKA,
     LIBRARY,
     MANIFEST,
     NEXT,
     REPLACED,
+    ROCKETMQ,
+    ROCKETMQ_LIBRARY,
+    ROCKETMQ_VERSION,
     VARIABLE,
     VERSION,
     JavaConnector,
@@ -32,7 +37,7 @@ from rocketconnect_sdk.plugins.kafka import (
     written,
 )
 
-_INSPECTION = "connectors.kafka_connect.inspection"
+_INSPECTIONS = {KAFKA: "connectors.kafka_connect.inspection", ROCKETMQ: "connectors.rocketmq_connect.inspection"}
 _SECONDS = 300
 _NAMED = re.compile(r"(.+?)-(\d[\w.]*)(?:-[a-z]+)?")
 
@@ -53,6 +58,12 @@ def folder_of(environment: Mapping[str, str] = os.environ) -> Path:
 def library_jars() -> JarSet:
     """The jars of Kafka Connect itself."""
     return listed(f"Kafka Connect {VERSION}", Path(str(files("connectors.kafka_connect") / f"{LIBRARY}.jars")))
+
+
+def api_jars() -> JarSet:
+    """The jars of the API of RocketMQ Connect."""
+    place = files("connectors.rocketmq_connect") / f"{ROCKETMQ_LIBRARY}.jars"
+    return listed(f"RocketMQ Connect's API {ROCKETMQ_VERSION}", Path(str(place)))
 
 
 def install(given: str, folder: Path, on_progress: OnProgress = lambda _done, _total: None) -> JavaPlugin:
@@ -177,8 +188,8 @@ def _settle(folder: Path) -> None:
 def place_of(name: str, version: str) -> str:
     """What its folder is called, whatever a file is called, or a connector says that its version is."""
     place = re.sub(r"[^\w.+-]+", "_", f"{name}-{version}").lstrip(".")[:200]
-    if place == LIBRARY:
-        msg = f"{place} is what the folder of Kafka Connect's own jars is called: give the plugin another name"
+    if place in (LIBRARY, ROCKETMQ_LIBRARY):
+        msg = f"{place} is what a folder of Kafka Connect's or RocketMQ Connect's own jars is called: give the plugin another name"
         raise PluginRefused(msg)
     return place
 
@@ -222,7 +233,11 @@ def refuse_twice(plugin: JavaPlugin, others: Sequence[JavaPlugin]) -> None:
 
 
 def _inspected(library: Path, jars: Path, given: str) -> tuple[list[JavaConnector], Mapping[str, str]]:
-    command = [sys.executable, "-P", "-m", _INSPECTION, str(library), str(jars)]
+    api = api_of(sorted(jars.glob("*.jar")))
+    if api == ROCKETMQ:
+        _copied(library.parent / ROCKETMQ_LIBRARY, api_jars())
+    place = library.parent if api == ROCKETMQ else library
+    command = [sys.executable, "-P", "-m", _INSPECTIONS[api], str(place), str(jars)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
@@ -239,8 +254,8 @@ def _inspected(library: Path, jars: Path, given: str) -> tuple[list[JavaConnecto
         raise PluginRefused(msg) from error
     if not connectors and not stages:
         msg = (
-            f"{given} is no plugin of Kafka Connect: no class of its jars is a connector, a transform, a predicate or a converter "
-            "that can be made"
+            f"{given} is no plugin of Kafka Connect or RocketMQ Connect: no class of its jars is a connector, a transform, a "
+            "predicate or a converter that can be made"
         )
         msg += "".join(f"; {name}: {why[:300]}" for name, why in found["failed"].items())
         raise PluginRefused(msg)
@@ -248,12 +263,14 @@ def _inspected(library: Path, jars: Path, given: str) -> tuple[list[JavaConnecto
 
 
 def _library(folder: Path, on_progress: OnProgress) -> Path:
-    """The jars of Kafka Connect itself, copied to where the plugins are."""
-    library = folder / LIBRARY
-    wanted = library_jars()
+    """The jars of Kafka Connect itself, copied to where the plugins are. Java is started with them, whatever plugin it is for."""
+    return _copied(folder / LIBRARY, library_jars(), on_progress)
+
+
+def _copied(library: Path, wanted: JarSet, on_progress: OnProgress = lambda _done, _total: None) -> Path:
     if not library.is_dir():
         cached = jars_of(wanted, on_progress)
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".installing-") as place:
+        with tempfile.TemporaryDirectory(dir=library.parent, prefix=".installing-") as place:
             made = Path(place, "library")
             made.mkdir()
             for jar in wanted.pinned:

@@ -134,7 +134,7 @@ def check_connector(raw: Mapping[str, str], resolve: Callable[[Config], Config] 
         problems += run_checks(config, plugin.without_rows)
     if isinstance(plugin, Sink):
         problems += run_checks(config, partial(query_problems, plugin), filter_problems)
-    unlisted = foreign.unlisted(options, raw) if plugin.foreign else {}
+    unlisted = foreign.unlisted(options, raw) if foreign.passes(plugin) else {}
     secrets, targets = [*_all_secrets(options, raw), *foreign.secret_keys({**own, **unlisted})], _targets(plugin, config)
     return Checked(plugin.name, plugin_type, problems, secrets, targets, _origins(plugin, config), _is_shared(config))
 
@@ -147,13 +147,13 @@ def _right(config: Config, problems: Sequence[Problem]) -> Config:
 
 def _read_source(source: Source, raw: Mapping[str, str]) -> tuple[Config, list[Problem]]:
     given, own = foreign.parted(source, raw)
-    config, problems = _read(source_options(source), given, _SOURCE_PREFIXES, open_ended=source.foreign)
+    config, problems = _read(source_options(source), given, _SOURCE_PREFIXES, open_ended=foreign.passes(source))
     return config.owning(own), [*problems, *foreign.problems(own)]
 
 
 def _read_sink(sink: Sink, raw: Mapping[str, str]) -> tuple[Config, list[Problem]]:
     given, own = foreign.parted(sink, raw)
-    config, problems = _read(sink_options(sink), given, _SINK_PREFIXES, open_ended=sink.foreign)
+    config, problems = _read(sink_options(sink), given, _SINK_PREFIXES, open_ended=foreign.passes(sink))
     return config.owning(own), [*problems, *foreign.problems(own), *spark_profiles.problems(given)]
 
 
@@ -217,14 +217,14 @@ def _read_half(raw: Mapping[str, str], prefix: str, kind: "type[Source | RecordS
     name = own.pop(runtime_options.CLASS.key, "").strip()
     if not name:
         return None, []  # it is required, and told as that
-    fitting = [other for other, plugin in catalogue().connectors.items() if isinstance(plugin, kind) and not plugin.foreign]
+    fitting = [other for other, plugin in catalogue().connectors.items() if isinstance(plugin, kind) and not foreign.passes(plugin)]
     fix = f"Use one of {', '.join(fitting)}."
     try:
         plugin = find(name)
     except ConfigError as error:
         wrong = error.problems[0] if name in catalogue().broken else replace(error.problems[0], fix=fix)
     else:
-        if isinstance(plugin, kind) and not plugin.foreign:
+        if isinstance(plugin, kind) and not foreign.passes(plugin):
             config, problems = read(plugin.options, own, plugin=plugin.name)
             return _Half(plugin, prefix, config), [replace(problem, key=prefix + problem.key) for problem in problems]
         is_sink = isinstance(plugin, Sink) and kind is Source
@@ -233,7 +233,7 @@ def _read_half(raw: Mapping[str, str], prefix: str, kind: "type[Source | RecordS
 
 
 def _not_direct(plugin: Source | Sink) -> str:
-    if plugin.foreign:
+    if foreign.passes(plugin):
         return "is of another system, whose connectors a direct task does not run"
     if isinstance(plugin, BufferedSink):
         return "makes records durable later than it takes them, which a direct task does not wait for"

@@ -1,4 +1,4 @@
-"""Configurations of plugins that are of another system; see Source.foreign. Pure."""
+"""Configurations of plugins that are of another system; see Source.foreign and Source.open_ended. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -14,6 +14,11 @@ def parted(plugin: Source | Sink, raw: Mapping[str, str]) -> tuple[dict[str, str
     """What the runtime reads of a configuration, and what is the plugin's own."""
     own = {key: text for key, text in raw.items() if plugin.foreign and _is_own(key)}
     return {key: text for key, text in raw.items() if key not in own}, own
+
+
+def passes(plugin: Source | Sink) -> bool:
+    """Whether a plugin is told of options that nobody knows here."""
+    return plugin.foreign or plugin.open_ended
 
 
 def unlisted(options: Iterable[Option], raw: Mapping[str, str]) -> dict[str, str]:

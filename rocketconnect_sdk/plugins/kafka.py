@@ -1,6 +1,7 @@
-"""Kafka Connect's plugins that are installed: a folder of each, with its jars and what was read of them in Java.
+"""Plugins in Java that are installed, of Kafka Connect and of RocketMQ Connect: a folder of each, with its jars and what they have.
 
-    FOLDER/kafka-connect-VERSION/      the jars of Kafka Connect itself, with whose classes all of them run
+    FOLDER/kafka-connect-VERSION/      the jars of Kafka Connect itself, with whose classes all of its plugins run
+    FOLDER/rocketmq-connect-VERSION/   the API of RocketMQ Connect, for its plugins
     FOLDER/NAME-VERSION/plugin.json    what is here: the connectors with their options, and the digest of each jar
     FOLDER/NAME-VERSION/*.jar
 
@@ -21,11 +22,17 @@ VARIABLE = "ROCKETCONNECT_KAFKA_PLUGINS"
 
 VERSION = "4.3.1"
 LIBRARY = f"kafka-connect-{VERSION}"
+ROCKETMQ_VERSION = "0.1.4"
+"""Of the API, io.openmessaging:openmessaging-connector."""
+ROCKETMQ_LIBRARY = f"rocketmq-connect-{ROCKETMQ_VERSION}"
 MANIFEST = "plugin.json"
 REPLACED = "replaced.json"
 """The same of one that an upgrade has replaced."""
 NEXT = "next.json"
 """The same of one that is to replace another in the next moment."""
+
+KAFKA, ROCKETMQ = "kafka", "rocketmq"
+"""For which of the two a connector is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +62,15 @@ class JavaConnector:
         name: Its class.
         direction: source or sink.
         version: What it says of itself.
-        options: Its ConfigDef.
+        options: Its ConfigDef; connectors of RocketMQ Connect have none.
+        api: KAFKA or ROCKETMQ.
     """
 
     name: str
     direction: str
     version: str
     options: Sequence[JavaOption]
+    api: str = KAFKA
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +128,8 @@ def written(plugin: JavaPlugin) -> str:
 
 def connector_of(form: Mapping[str, Any]) -> JavaConnector:
     """A connector from JSON. Raises KeyError, TypeError: it is none."""
-    return JavaConnector(form["name"], form["direction"], form["version"], [JavaOption(**option) for option in form["options"]])
+    options = [JavaOption(**option) for option in form["options"]]
+    return JavaConnector(form["name"], form["direction"], form["version"], options, form.get("api", KAFKA))
 
 
 def _all(folder: Path, name: str) -> Iterator[JavaPlugin]:

@@ -142,15 +142,17 @@ def plugins() -> Sequence[PluginInfo]:
 def find(name: str) -> Source | Sink:
     """The connector of that name or alias. For one that comes with RocketConnect under that name nothing else is loaded.
 
+    What comes with RocketConnect stands for an alias that others have, too.
+
     Raises:
         ConfigError: there is none, or it could not be loaded.
     """
     if (own := _own(name)) is not None:
         return own
     known = catalogue()
-    for connector in known.connectors.values():
-        if name == connector.name or name in connector.aliases:
-            return connector
+    named = [each for each in known.connectors.values() if name == each.name or name in each.aliases]
+    if named:
+        return min(named, key=lambda each: known.packages.get(each.name) != OURS)
     why = known.broken.get(name)
     if why:
         raise ConfigError([Problem(CLASS.key, name, f"could not be loaded: {why}", "Mend or reinstall the plugin.")])

@@ -10,6 +10,8 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import names_secret
 from rocketconnect_sdk.translations.draft import Draft
 
+JAVA = "java:"
+"""Stands before the class of a connector in Java: a plugin is meant, and no connector of ours that has its place."""
 _SHOWN = 100
 _HOLDS_SECRETS = re.compile(r"headers|authorization|cookie|jaas|user\.info|://\S*@", re.IGNORECASE)
 
@@ -140,7 +142,8 @@ def translate(system: System, config: Mapping[str, str]) -> Translated:
     absent = system.absent.get(name)
     if absent is not None:
         reason = f"is a connector of {system.name} that has no counterpart here"
-        return Translated(dict(config), (), (Problem(CLASS.key, name, reason, absent),))
+        fix = f"{absent} Or install its plugin in Java, and write {JAVA}{name}: see migrate.md."
+        return Translated(dict(config), (), (Problem(CLASS.key, name, reason, fix),))
     table = system.by_class.get(name.lower())
     if table is None:
         return Translated(dict(config))

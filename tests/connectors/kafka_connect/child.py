@@ -8,6 +8,7 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,11 @@ def left(order: dict[str, Any]) -> Any:
 
 def source(order: dict[str, Any]) -> Any:
     """The batches of a source, until it has given so many records, from positions."""
+    return [_batch(batch) for batch in batches_of(order)]
+
+
+def batches_of(order: dict[str, Any]) -> list[SourceBatch]:
+    """Them, as the source gave them."""
     connector = find(order["config"]["connector.class"])
     assert isinstance(connector, Source)
     config = resolve(parse_source(connector, order["config"]))
@@ -56,9 +62,9 @@ def source(order: dict[str, Any]) -> Any:
     while sum(map(len, batches)) < order["records"] and time.monotonic() < deadline:
         polled = task.poll()
         batches += polled if isinstance(polled, list) else []
-    task.committed({batch.partition: Position(batch.end, batch.resume or {}) for batch in batches})
+    task.committed({batch.partition: Position(batch.end or batch.offsets[-1], batch.resume or {}) for batch in batches})
     task.close()
-    return [_batch(batch) for batch in batches]
+    return batches
 
 
 def _batch(batch: SourceBatch) -> dict[str, Any]:
@@ -106,9 +112,12 @@ def sink(order: dict[str, Any]) -> Any:
     return [said, *durable]
 
 
-def main() -> None:
+DO: dict[str, Callable[[dict[str, Any]], Any]] = {"offered": offered, "check": check, "left": left, "source": source, "sink": sink}
+
+
+def main(do_of: Mapping[str, Callable[[dict[str, Any]], Any]] = DO) -> None:
     order = json.loads(sys.argv[1])
-    do = {"offered": offered, "check": check, "left": left, "source": source, "sink": sink}[order["do"]]
+    do = do_of[order["do"]]
     try:
         answer = do(order)
     except BaseException:

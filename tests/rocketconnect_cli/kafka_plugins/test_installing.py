@@ -136,7 +136,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_a_plugin_that_ends_java_while_it_is_looked_at_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(installing, "_INSPECTION", "this")
+    monkeypatch.setattr(installing, "_INSPECTIONS", {"kafka": "this"})
     with pytest.raises(PluginRefused, match="ended Java"):
         installing._inspected(tmp_path, tmp_path, "weather-1.jar")
 

@@ -28,6 +28,15 @@ def test_what_is_ours_or_nobody_s_stays_as_it_is() -> None:
         assert translated(config) == Translated(config)
 
 
+def test_java_before_a_class_means_the_plugin_whatever_has_its_place_here() -> None:
+    absent = "org.apache.rocketmq.connect.hbase.sink.HBaseSinkConnector"
+    for name in (JDBC_SINK, absent):
+        config = {"connector.class": f"java:{name}", "connect.topicnames": "t"}
+        assert translated(config) == Translated(config)
+    (problem,) = translated({"connector.class": absent}).problems
+    assert problem.fix.endswith(f"Or install its plugin in Java, and write java:{absent}: see migrate.md.")
+
+
 def test_what_no_table_knows_passes_and_what_is_ours_already_stays() -> None:
     found = sink(**{"flush.rows": "7", "nonsense": "x", "table.name.format": "orders"})
     assert (found.config["flush.rows"], found.config["nonsense"], found.config["table.name.format"]) == ("7", "x", "orders")

@@ -1,0 +1,34 @@
+"""A source connector of RocketMQ Connect as a source of ours."""
+
+from collections.abc import Iterable, Mapping
+
+from connectors.rocketmq_connect.plugin import OfPlugin
+from connectors.rocketmq_connect.source_task import PluginSourceTask
+from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.errors import Problem
+from rocketconnect_sdk.options import Config
+from rocketconnect_sdk.record import Position
+from rocketconnect_sdk.source import Plan, Source, SourceTask, never
+
+
+class PluginSource(OfPlugin, Source):
+    """A class of it is made for each source connector."""
+
+    replayable = never
+    topic_keys = ("topic", "connect.topicname")
+
+    def plan(self, config: Config, max_tasks: int, positions: Mapping[str, Position]) -> Plan:
+        """The task configurations of the connector. See Source."""
+        del positions
+        return self.planned(config, max_tasks)
+
+    def check_position(self, config: Config, partition: str, position: Position) -> Iterable[Problem]:
+        """Its offsets are maps that no number stands for. See Source."""
+        del config
+        if not position.resume:
+            reason = "cannot go on from a number: offsets of RocketMQ Connect are maps"
+            yield Problem(partition, str(list(position.offset)), reason, "Give the map of a stored position with --resume.")
+
+    def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> SourceTask:
+        """Makes the task. See Source."""
+        return PluginSourceTask(self, config, self.task_texts(config, task, context.connector, context.task), context)
