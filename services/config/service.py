@@ -225,15 +225,9 @@ class ConfigService(ConfigServiceServicer):
             tables=request.tables,
             keys=request.keys,
             page_token=request.page_token,
+            next_table=request.next_table,
         )
-        found = await verify_in_turn(self._executors, capable, order)
-        return pb.VerifyConnectorResponse(
-            problems=found.problems,
-            tables=found.tables,
-            differences=found.differences,
-            next_page_token=found.next_page_token,
-            trouble=found.trouble,
-        )
+        return wire.verified(await verify_in_turn(self._executors, capable, order))
 
     async def ListPlugins(self, request: pb.ListPluginsRequest, context: ServicerContext) -> pb.ListPluginsResponse:
         """Return a page of the plugins that executors offer now."""

@@ -135,7 +135,8 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
 
     async def VerifyConnector(self, request: executor_pb.VerifyConnectorRequest, context: Any) -> Any:
         sinks = [f"{each.name} {dict(each.config)['path']}" for each in request.sinks]
-        answer = executor_pb.VerifyConnectorResponse(next_page_token=f"behind {request.page_token}", trouble=f"{sorted(sinks)}")
+        place = f"{'the table of ' if request.next_table else ''}behind {request.page_token}"
+        answer = executor_pb.VerifyConnectorResponse(next_page_token=place, trouble=f"{sorted(sinks)}")
         answer.differences.add(
             table=f"{request.source.name} {dict(request.tables)}", key="".join(each.key for each in request.keys)
         )

@@ -284,10 +284,15 @@ async def test_a_verification_is_what_an_executor_finds_with_both_configurations
     await service.create("orders")
     await service.create("copy", {**GOOD, "path": "/data/out.txt"})
     asked = pb.VerifyConnectorRequest(
-        name="orders", sink="copy", tables={"a": "b"}, keys=[record_pb2.RowKey(table="a", key="[1]")], page_token="here"
+        name="orders",
+        sink="copy",
+        tables={"a": "b"},
+        keys=[record_pb2.RowKey(table="a", key="[1]")],
+        page_token="here",
+        next_table=True,
     )
     found = await service.stub.VerifyConnector(asked)
-    assert (found.next_page_token, found.trouble) == ("behind here", "['copy /data/out.txt']")
+    assert (found.next_page_token, found.trouble) == ("the table of behind here", "['copy /data/out.txt']")
     assert [(each.table, each.key) for each in found.differences] == [("orders {'a': 'b'}", "[1]")]
     assert ([each.rows for each in found.tables], [each.key for each in found.problems]) == ([3], ["k"])
     # These are all sources: none of them is offered as the sink that nobody named.
