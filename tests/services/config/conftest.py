@@ -87,6 +87,7 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
         self.around: list[tuple[str, bool]] = []
         self.former: tuple[dict[str, str], dict[str, str]] = {}, {}
         self.reloads = 0
+        self.plugins = [PLUGIN]
         self.gone: set[str] = set()
         self.fails_with: ServiceError | None = None
 
@@ -148,7 +149,7 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
         if self.fails_with is not None:
             raise self.fails_with
         self.reloads += 1
-        return executor_pb.ReloadPluginsResponse()
+        return executor_pb.ReloadPluginsResponse(plugins=self.plugins)
 
 
 class StoredPositions(position_rpc.PositionServiceServicer):

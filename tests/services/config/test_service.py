@@ -327,6 +327,16 @@ async def test_reload_calls_every_executor_and_names_those_that_did(service: Any
     assert service.executor.reloads == 1
 
 
+async def test_what_executors_offer_after_a_reload_is_known_when_it_is_answered(service: Any) -> None:
+    config = {**GOOD, "connector.class": "new_source"}
+    assert (await refused(service.create("early", config))).reason == "CONFIG_INVALID"
+    service.executor.plugins = [connector_pb2.Plugin(name="new_source", version="1", options=service.executor.plugins[0].options)]
+    await service.stub.ReloadPlugins(pb.ReloadPluginsRequest())
+    listed = await service.stub.ListPlugins(pb.ListPluginsRequest())
+    assert [plugin.name for plugin in listed.plugins] == ["new_source"]
+    assert (await service.create("late", config)).revision == 1
+
+
 async def test_a_report_that_is_wrong_is_refused_with_all_its_problems(service: Any) -> None:
     for address in ("", "nowhere", "10.0.0.1:1,10.0.0.2:2"):
         error = await refused(service.stub.ReportPlugins(pb.ReportPluginsRequest(worker_id="", address=address)))
