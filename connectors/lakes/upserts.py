@@ -21,7 +21,7 @@ from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.batch import UNCHANGED, Batch, batch_of
 from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes
 from rocketconnect_sdk.targets.envelopes import row_schema
-from rocketconnect_sdk.targets.fitted import NO_VALUES, fit_rows, keyed, keys_gone, moved, only, rows_written, spared
+from rocketconnect_sdk.targets.fitted import NO_VALUES, fit_rows, key_first, keyed, keys_gone, moved, only, rows_written, spared
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.merging import Merge, merge_of
 from rocketconnect_sdk.targets.objects import Objects, read_values
@@ -180,6 +180,8 @@ class Upserts:
             changes.reasons.update(dict.fromkeys(changes.deletes, "deletes a row, and delete.enabled is false"))
         _check_fields(changes.schema, key)
         settled = self._settled(table, changes.schema) if has_rows or table is None else Settled(table)
+        if table is None:
+            settled = replace(settled, table=key_first(settled.table, key))
         there = {each.name for each in changes.schema.fields}
         others = [each for each in settled.table.fields if each.name not in there]
         written = keyed(only(settled.table, [each.name for each in settled.table.fields if each.name in there]), key)
