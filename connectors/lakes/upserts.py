@@ -206,7 +206,7 @@ class Upserts:
     def _settled(self, table: Schema | None, records: Schema) -> Settled:
         if self._columns is None or table is None:
             # Keys that are null are told one by one, so it does not matter whether their columns take nulls.
-            return self._evolving.settle(None if table is None else spared(table, [self._key]), records)
+            return self._evolving.settle(None if table is None else spared(table, [self._key]), records, keyed=True)
         missing = [each.name for each in records.fields if each.name not in {other.name for other in table.fields}]
         if missing:
             msg = f"{self._root}: the table has no column {', '.join(missing)}, which columns names. Add it, or change columns"

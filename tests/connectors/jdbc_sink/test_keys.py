@@ -121,3 +121,18 @@ def test_a_truncation_needs_no_key(target: Target) -> None:
     with pytest.raises(RecordError):
         target.write(task, [change("t"), change("c", after=row(3))], ENVELOPE, keys=[None, None])
     assert list(task.unwritable(None)) == [1]
+
+
+def test_a_column_that_a_table_gets_is_told_once_with_how_the_rows_that_are_there_are_filled(
+    target: Target, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = target.start(**UPSERT, schema_evolution="evolve")
+    target.write(task, [row(1), row(2)], ROW)
+    assert caplog.messages == []
+    more = struct([*((each.name, each.schema) for each in ROW.fields), ("price", Schema(Type.INT32))])
+    for _ in range(2):
+        target.write(task, [{**row(2), "price": 7}], more)
+    (told,) = caplog.messages
+    assert told.startswith("rows: rows that are there have null in price, also where the source has values for them")
+    assert "`rocketconnect connector signal SOURCE execute-snapshot tables=TABLE`" in told
+    assert "renamed" not in told
