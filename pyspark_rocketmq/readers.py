@@ -1,5 +1,6 @@
 """Reading a topic: once, or as a stream."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ from pyspark_rocketmq.ranges import Range, between
 from pyspark_rocketmq.reading import RangeReader
 from pyspark_rocketmq.settings import FIRST, LAST, Settings, place
 from pyspark_rocketmq.topic import ends, offsets, opened
+
+_log = logging.getLogger("pyspark_rocketmq")
 
 
 class BatchReader(DataSourceReader):
@@ -43,8 +46,22 @@ class StreamReader(DataSourceStreamReader):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802  # Spark's name
         """Where a stream without a checkpoint begins."""
+        config = self._settings.config
         with opened(self._settings) as (topics, queues):
-            return {"queues": offsets(topics, ends(topics, queues), place(self._settings.config["start"] or LAST))}
+            there = ends(topics, queues)
+            begun = offsets(topics, there, place(config["start"] or LAST))
+        if not config["start"] and (count := sum(end - first for first, end in there.values())):
+            # Which trigger the stream has is not told here.
+            _log.warning(
+                "the stream begins behind the %d messages that topic %s has, as the option start is not set: one that ends "
+                "when it has what is there (availableNow) gives nothing. Set start=%s to read them, or start=%s to "
+                "leave them out",
+                count,
+                config["topic"],
+                FIRST,
+                LAST,
+            )
+        return {"queues": begun}
 
     def latestOffset(self) -> dict[str, Any]:  # noqa: N802  # Spark's name
         """Where the queues end now."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import pyspark_rocketmq.needs  # noqa: F401  # says what is to be installed
 from rocketconnect_sdk.columns.declared import DOC, columns_problem, given_columns
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.errors import ConfigError, Problem

@@ -29,6 +29,7 @@ from rocketconnect_sdk.schema import Schema, Type
 from rocketconnect_sdk.tables.columns import NESTED
 from rocketconnect_sdk.tables.dialect import Dialect, TableRows
 from rocketconnect_sdk.tables.values import Bad
+from rocketconnect_sdk.targets.fitted import key_first
 
 _INDEXES: Version = (20, 3)
 
@@ -111,9 +112,11 @@ class ClickHouse(Dialect[Column, Table]):
         """See Dialect."""
         version = self._client.version
         kind, partition, order, settings = self._engine
-        # The words of an expression: columns of these names are part of the key, as far as there are any.
-        in_key = set(f"{partition},{order}".translate(str.maketrans("`(),", "    ")).split())
-        made = [f"{quoted(each.name)} {column_type(each.schema, version, key=each.name in in_key)}" for each in records.fields]
+        sorted_by, in_partition = _words(order), _words(partition)
+        made = [
+            f"{quoted(each.name)} {column_type(each.schema, version, key=each.name in {*sorted_by, *in_partition})}"
+            for each in key_first(records, sorted_by).fields
+        ]
         made += [] if not self._exact else [*DEFINITIONS, *([INDEX] if version >= _INDEXES else [])]
         parts = [f"CREATE TABLE IF NOT EXISTS {self.place.table(name)} ({', '.join(made)}) ENGINE = {kind}"]
         parts += [f"PARTITION BY {partition}"] if partition else []
@@ -163,6 +166,11 @@ class ClickHouse(Dialect[Column, Table]):
     def close(self) -> None:
         """See Dialect."""
         self._client.close()
+
+
+def _words(expression: str) -> list[str]:
+    """The words of an expression: columns of these names are part of it, as far as there are any."""
+    return expression.translate(str.maketrans("`(),", "    ")).split()
 
 
 def structure_of(rows: pa.Table, schema: Schema, columns: Sequence[Column]) -> list[tuple[str, str]]:

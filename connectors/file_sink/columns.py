@@ -10,7 +10,7 @@ from rocketconnect_sdk.columns.arrow_types import to_arrow_type
 from rocketconnect_sdk.columns.declared import given_columns
 from rocketconnect_sdk.errors import Problem, RecordError
 from rocketconnect_sdk.evolution import OtherColumns, Policy, Settled, Takes, as_table, nullable, same_but_for_case, settle
-from rocketconnect_sdk.evolution.tables import told_changes
+from rocketconnect_sdk.evolution.tables import told_changes, told_old_rows
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.schema import OPTIONAL_STRING, Field, Schema, Type
 from rocketconnect_sdk.spark.types import stored_type
@@ -64,12 +64,13 @@ class Columns:
         self._log = log
         self._told: Schema | None = None
 
-    def settle(self, table: Schema | None, schema: Schema) -> Settled:
+    def settle(self, table: Schema | None, schema: Schema, *, keyed: bool = False) -> Settled:
         """The columns for records of a schema.
 
         Args:
             table: The columns until now; None: there are none yet.
             schema: Of the records.
+            keyed: A row that comes again replaces the one that is there.
 
         Raises:
             OtherColumns, RecordError: see rocketconnect_sdk.evolution.settle.
@@ -91,6 +92,8 @@ class Columns:
         if schema != self._told:
             self._told = schema
             self._tell(settled)
+            if keyed and table is not None and (told := told_old_rows(settled.changes, table, records)):
+                self._log.warning("%s: %s", self._place, told)
         return settled
 
     def _tell(self, settled: Settled) -> None:

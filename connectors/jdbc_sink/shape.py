@@ -14,7 +14,7 @@ from rocketconnect_sdk.evolution.numbers import NUMBERS
 from rocketconnect_sdk.schema import DIGITS, LENGTH, MOST_DIGITS, Field, Schema, Type, Unit, decimal
 from rocketconnect_sdk.tables.columns import NESTED
 from rocketconnect_sdk.tables.values import nested_texts
-from rocketconnect_sdk.targets.fitted import keyed
+from rocketconnect_sdk.targets.fitted import key_first, keyed
 from rocketconnect_sdk.targets.rows import Rows
 
 _TIMES = (Type.TIME, Type.TIMESTAMP)
@@ -133,7 +133,7 @@ def name_problem(dialect: Dialect, table: str, columns: Iterable[str] = ()) -> s
 
 def create(dialect: Dialect, name: str, records: Schema, key: Sequence[str], width: int, exact: str = "") -> str:
     """The statement that makes a table for records; `exact` is of the dialect."""
-    records = narrowed(records, dialect.row_bytes)
+    records = key_first(narrowed(records, dialect.row_bytes), key)
     columns = [
         f"{dialect.column(each.name)} {column_kind(dialect, each, key, width, exact)}{' NOT NULL' if each.name in key else ''}"
         for each in records.fields

@@ -26,7 +26,7 @@ from connectors.jdbc_sink.shape import (
 from connectors.jdbc_sink.store import is_positions
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import Kind, OtherColumns, Policy, Settled, Takes, settle
-from rocketconnect_sdk.evolution.tables import told_changes
+from rocketconnect_sdk.evolution.tables import told_changes, told_old_rows
 from rocketconnect_sdk.schema import Field, Schema
 from rocketconnect_sdk.targets.fitted import keyed, only
 
@@ -86,6 +86,8 @@ class Tables:
         columns = met(table, records, key, self._dialect)
         settled = self._settle(name, columns, wanted) if has_rows else Settled(columns)
         self._alter(connection, name, settled, key)
+        if self._writing.keyed and (told := told_old_rows(settled.changes, columns, wanted)):
+            self._log.warning("%s: %s", name, told)
         widths = self._widen(connection, name, records, table, key) if has_rows else table.widths
         fields = {each.name for each in records.fields}
         written = only(settled.table, [each.name for each in settled.table.fields if each.name in fields])

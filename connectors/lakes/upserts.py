@@ -21,7 +21,7 @@ from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.batch import UNCHANGED, Batch, batch_of
 from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes
 from rocketconnect_sdk.targets.envelopes import row_schema
-from rocketconnect_sdk.targets.fitted import NO_VALUES, fit_rows, keyed, keys_gone, moved, only, rows_written, spared
+from rocketconnect_sdk.targets.fitted import NO_VALUES, fit_rows, key_first, keyed, keys_gone, moved, only, rows_written, spared
 from rocketconnect_sdk.targets.keys import key_columns, read_keys
 from rocketconnect_sdk.targets.merging import Merge, merge_of
 from rocketconnect_sdk.targets.objects import Objects, read_values
@@ -180,6 +180,8 @@ class Upserts:
             changes.reasons.update(dict.fromkeys(changes.deletes, "deletes a row, and delete.enabled is false"))
         _check_fields(changes.schema, key)
         settled = self._settled(table, changes.schema) if has_rows or table is None else Settled(table)
+        if table is None:
+            settled = replace(settled, table=key_first(settled.table, key))
         there = {each.name for each in changes.schema.fields}
         others = [each for each in settled.table.fields if each.name not in there]
         written = keyed(only(settled.table, [each.name for each in settled.table.fields if each.name in there]), key)
@@ -204,7 +206,7 @@ class Upserts:
     def _settled(self, table: Schema | None, records: Schema) -> Settled:
         if self._columns is None or table is None:
             # Keys that are null are told one by one, so it does not matter whether their columns take nulls.
-            return self._evolving.settle(None if table is None else spared(table, [self._key]), records)
+            return self._evolving.settle(None if table is None else spared(table, [self._key]), records, keyed=True)
         missing = [each.name for each in records.fields if each.name not in {other.name for other in table.fields}]
         if missing:
             msg = f"{self._root}: the table has no column {', '.join(missing)}, which columns names. Add it, or change columns"

@@ -11,7 +11,7 @@ import typer
 from rocketconnect_cli import durations
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.commands.connectors.rollback import WANTING
-from rocketconnect_cli.commands.dead_letters.unreplayed import unreplayed
+from rocketconnect_cli.commands.dead_letters.unreplayed import left_behind, unreplayed
 from rocketconnect_cli.documents import reading as documents
 from rocketconnect_cli.documents.plan import Action, Step, plan
 from rocketconnect_cli.documents.reading import Problem
@@ -97,7 +97,8 @@ def _checked(client: Api, steps: Sequence[Step], told: dict[str, list[Any]]) -> 
             err.print(f"checking {number} of {len(steps)}: {step.name}", markup=False, style="dim")
         body = {"name": step.name, "config": dict(step.config)}
         answer = client.request("POST", "/v1/connectors:validate", body=body, like={"problems": [{}]})
-        told["warnings"] += [{**each, "key": _where(step, each)} for each in answer.get("warnings", [])]
+        left = left_behind(client, step.name, step.stored.get("config", {}), step.config)
+        told["warnings"] += [{**each, "key": _where(step, each)} for each in (*answer.get("warnings", []), *left)]
         told["notes"] += [f"{_where(step, {})}: {note}" for note in answer.get("notes", [])]
         problems += [{**problem, "key": _where(step, problem)} for problem in answer["problems"]]
     return problems

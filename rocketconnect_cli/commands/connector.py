@@ -16,6 +16,7 @@ from rocketconnect_cli.chosen import STATES, MatchOption, StateOption, chosen
 from rocketconnect_cli.commands.connectors import history, orders, tables
 from rocketconnect_cli.commands.connectors.rollback import rollback
 from rocketconnect_cli.commands.connectors.several import ask_each, once
+from rocketconnect_cli.commands.dead_letters.unreplayed import left_behind
 from rocketconnect_cli.documents import configuration, given
 from rocketconnect_cli.documents.given import FORMS
 from rocketconnect_cli.meant import refuse_words
@@ -130,14 +131,16 @@ def update(
     path, pairs, unset = connector_path(name), pairs or [], unset or []
     replacing = given.read(file, pairs)[1] if file or not (pairs or unset) else None
     with api(url) as client:
+        stored = client.request("GET", path, like=STORED)["connector"]
         if replacing is None:
-            stored = client.request("GET", path, like=STORED)["connector"]
             # Of two who change different keys at the same time neither takes back what the other did.
             config, etag = configuration.changed(stored["config"], pairs, unset), etag or stored["etag"]
         else:
             config = configuration.changed(replacing, [], unset)
+        left = left_behind(client, name, stored["config"], config)
         body = {"config": config, **signed(reason, etag)}
-        show_stored(changed_or_same(client, name, lambda: client.request("PUT", path, body=body, like=CONNECTOR)), output)
+        answer = changed_or_same(client, name, lambda: client.request("PUT", path, body=body, like=CONNECTOR))
+        show_stored({**answer, "warnings": [*answer.get("warnings", []), *left]}, output)
 
 
 @app.command(name="list")

@@ -56,7 +56,9 @@ def verify(
         ),
     ] = 10.0,
     show: Annotated[int, typer.Option("--show", "-n", help="So many rows that differ are shown of each table.", min=0)] = 10,
-    limit: Annotated[int, typer.Option(help="Comparing ends when so many rows differ.", min=1, max=1_000_000)] = 10_000,
+    limit: Annotated[
+        int, typer.Option(help="A table is compared until so many of its rows differ.", min=1, max=1_000_000)
+    ] = 10_000,
     repair: Annotated[
         bool, typer.Option("--repair", help="Let the source send again what is missing or differs, and delete what it lacks.")
     ] = False,
@@ -100,19 +102,28 @@ class _Run:
         """Rows that were sent again."""
 
     def compare(self, limit: int) -> bool:
-        """All tables, once; whether it came to their end."""
-        token = ""
+        """All tables, once, each until so many of its rows differ; whether it came to the end of all."""
+        token, complete, next_table = "", True, False
         err.print(f"{self._name}: comparing its tables with what its sinks have made of them", markup=False)
         while True:
-            answer = self._ask(pageToken=token)
+            answer = self._ask(pageToken=token, **({"nextTable": True} if next_table else {}))
             self.suspects.add(answer["differences"], time.monotonic())
             for table in answer["tables"]:
                 self._compared(table)
             token = answer["nextPageToken"]
             if not token:
-                return True
-            if len(self.suspects) >= limit:
-                return False
+                return complete
+            next_table = self._enough(answer["tables"], limit)
+            complete = complete and not next_table
+
+    def _enough(self, tables: Sequence[Mapping[str, Any]], limit: int) -> bool:
+        """Whether so many rows differ in the table in which an answer ended that the rest of it is left out."""
+        place = next((_place(each) for each in tables if not each.get("done")), None)
+        if place is None or self.suspects.of_table(*place) < limit:
+            return False
+        self._tables[place]["complete"] = False
+        err.print(f"{place[0]}: too many rows differ; the rest of it is not compared (see --limit)", markup=False)
+        return True
 
     def settle(self, wait: float) -> None:
         """PipelineState again at what differs until it is decided, or has changed for too long."""
@@ -207,7 +218,7 @@ class _Run:
         return answer
 
     def _compared(self, found: Mapping[str, Any]) -> None:
-        place = found.get("table", ""), found.get("sink", "")
+        place = _place(found)
         table = self._tables.setdefault(
             place,
             {
@@ -215,11 +226,17 @@ class _Run:
                 "sink": place[1],
                 "target": found.get("target", ""),
                 "rows": 0,
+                "complete": True,
                 "leftOut": found.get("leftOut", []),
             },
         )
         table["rows"] += int(found.get("rows", 0))
         err.print(f"{place[0]}: {counted(table['rows'], 'row')}{'' if found.get('done') else ', going on'}", markup=False)
+
+
+def _place(compared: Mapping[str, Any]) -> tuple[str, str]:
+    """The table that was compared, and the sink."""
+    return compared.get("table", ""), compared.get("sink", "")
 
 
 def _kind(difference: Mapping[str, Any]) -> str:
@@ -232,10 +249,10 @@ def _shown(document: Mapping[str, Any]) -> Iterator[Table | str]:
     for table in document["tables"]:
         for column in table["leftOut"]:
             yield f"{table['table']}: not compared: {column}"
+        if not table["complete"]:
+            yield f"{table['table']}: not compared to its end, as too many rows differ; there may be more. See --limit."
         for each in table["differences"]:
             about = f": {each['about']}" if each["about"] else ""
             yield f"{table['table']} {each['key']} {each['kind']}{about}"
     if document["sentAgain"]:
         yield f"{counted(document['sentAgain'], 'row', 'was', 'were')} sent again."
-    if not document["complete"]:
-        yield "Comparing ended early: too many rows differ. See --limit."

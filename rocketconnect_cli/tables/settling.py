@@ -46,6 +46,10 @@ class Suspects:
         """Since when the one is as it is that has changed last; there is one."""
         return max(suspect.since for suspect in self._pending.values())
 
+    def of_table(self, table: str, sink: str) -> int:
+        """How many of a table are not decided."""
+        return sum(row[:2] == (table, sink) for row in self._pending)
+
     def add(self, differences: Iterable[Mapping[str, Any]], now: float) -> None:
         """They were seen for the first time."""
         for each in differences:

@@ -73,6 +73,31 @@ def columns_got(new: Sequence[Change]) -> str:
     return f"it gets the {'column' if len(new) == 1 else 'columns'} {names}, null in the rows that are there"
 
 
+def told_old_rows(changes: Iterable[Change], table: Schema, records: Schema) -> str:
+    """How the rows that are there get values of the columns that a table gets, for people; empty: it gets none.
+
+    Args:
+        changes: What makes the table take the records.
+        table: Its columns before.
+        records: A struct: see as_table.
+    """
+    new = [change.name for change in changes if change.kind is Kind.NEW and len(change.path) == 1]
+    if not new:
+        return ""
+    fields = {field.name for field in records.fields}
+    left = [field.name for field in table.fields if field.name not in fields]
+    told = (
+        f"rows that are there have null in {', '.join(new)}, also where the source has values for them, such as a default. A "
+        "source that captures changes sends them again: `rocketconnect connector signal SOURCE execute-snapshot tables=TABLE`"
+    )
+    if left:
+        told += (
+            f". Records have no {', '.join(left)}: if one of these is renamed, the table has both columns; drop the old one when "
+            "the rows were sent again"
+        )
+    return told
+
+
 def as_table(schema: Schema) -> Schema:
     """The columns of records: of a struct its fields, of anything else one that is called value."""
     return schema if schema.type is Type.STRUCT else Schema(Type.STRUCT, fields=(Field(VALUE, schema),))

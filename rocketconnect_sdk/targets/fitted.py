@@ -98,6 +98,12 @@ def only(columns: Schema, names: Sequence[str]) -> Schema:
     return replace(columns, fields=tuple(known[name] for name in names))
 
 
+def key_first(columns: Schema, key: Sequence[str]) -> Schema:
+    """Columns of a new table: those of the key stand first, in the order of the key."""
+    names = [each.name for each in columns.fields]
+    return only(columns, list(dict.fromkeys([*(name for name in key if name in names), *names])))
+
+
 def keyed(records: Schema, key: Sequence[str]) -> Schema:
     """Records whose keys are taken to be there: those that are not are told one by one."""
     return replace(

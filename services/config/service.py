@@ -1,10 +1,11 @@
 """The RPCs of the config service: check the request, ask an executor, change the store, convert."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from rocketconnect.config.v1 import config_service_pb2 as pb
 from rocketconnect.config.v1.config_service_pb2_grpc import ConfigServiceServicer
+from rocketconnect.connector.v1 import connector_pb2
 from rocketconnect.executor.v1 import executor_service_pb2 as executor_pb2
 
 from rocketconnect_kit import pages
@@ -225,15 +226,9 @@ class ConfigService(ConfigServiceServicer):
             tables=request.tables,
             keys=request.keys,
             page_token=request.page_token,
+            next_table=request.next_table,
         )
-        found = await verify_in_turn(self._executors, capable, order)
-        return pb.VerifyConnectorResponse(
-            problems=found.problems,
-            tables=found.tables,
-            differences=found.differences,
-            next_page_token=found.next_page_token,
-            trouble=found.trouble,
-        )
+        return wire.verified(await verify_in_turn(self._executors, capable, order))
 
     async def ListPlugins(self, request: pb.ListPluginsRequest, context: ServicerContext) -> pb.ListPluginsResponse:
         """Return a page of the plugins that executors offer now."""
@@ -247,7 +242,7 @@ class ConfigService(ConfigServiceServicer):
         )
 
     async def ReloadPlugins(self, request: pb.ReloadPluginsRequest, context: ServicerContext) -> pb.ReloadPluginsResponse:
-        """Let all executors look for their plugins again, at once; those that do not answer are left out of the answer."""
+        """Let all executors look for their plugins again, at once, and know them then; who does not answer is not in the answer."""
         workers = await self._verdicts.workers()
         done = await asyncio.gather(*(self._reload(worker) for worker in workers))
         return pb.ReloadPluginsResponse(workers=sorted(name for name in done if name))
@@ -321,13 +316,7 @@ class ConfigService(ConfigServiceServicer):
         """Store what an executor offers."""
         check_worker(request.worker_id)
         checks.refuse(checks.report_problems(request.worker_id, request.address, len(request.plugins)))
-        await asyncio.to_thread(
-            self._store.report_worker,
-            request.worker_id,
-            request.address,
-            wire.plugin_documents(request.plugins),
-            wire.plugin_aliases(request.plugins),
-        )
+        await self._take_plugins(request.worker_id, request.address, request.plugins)
         return pb.ReportPluginsResponse()
 
     async def WatchConnectors(
@@ -380,12 +369,19 @@ class ConfigService(ConfigServiceServicer):
         by = _signature(request, context)
         return await self._feed.write(self._store.want, request.name, wanted, request.etag, by)
 
+    async def _take_plugins(self, worker_id: str, address: str, plugins: Iterable[connector_pb2.Plugin]) -> None:
+        offered = list(plugins)
+        documents, aliases = wire.plugin_documents(offered), wire.plugin_aliases(offered)
+        await asyncio.to_thread(self._store.report_worker, worker_id, address, documents, aliases)
+
     async def _reload(self, worker: Worker) -> str | None:
         try:
-            await self._executors.reload(worker.address)
+            plugins = await self._executors.reload(worker.address)
         except ServiceError as error:
             _log.warning("executor did not reload its plugins", worker=worker.worker_id, cause=error.message)
             return None
+        # It reports them itself, too, but maybe only after a caller who goes on with this answer.
+        await self._take_plugins(worker.worker_id, worker.address, plugins)
         return worker.worker_id
 
 

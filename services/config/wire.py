@@ -104,6 +104,17 @@ def named(value: Connector) -> executor_pb2.NamedConnector:
     return executor_pb2.NamedConnector(name=value.name, config=value.config)
 
 
+def verified(value: executor_pb2.VerifyConnectorResponse) -> pb.VerifyConnectorResponse:
+    """Return what an executor found out about tables."""
+    return pb.VerifyConnectorResponse(
+        problems=value.problems,
+        tables=value.tables,
+        differences=value.differences,
+        next_page_token=value.next_page_token,
+        trouble=value.trouble,
+    )
+
+
 def problem(value: FieldProblem) -> connector_pb2.Problem:
     """Return the message of a problem."""
     return connector_pb2.Problem(key=value.field, value=value.value, reason=value.reason, fix=value.fix)

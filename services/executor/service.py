@@ -116,6 +116,7 @@ class ExecutorService(ExecutorServiceServicer):
             [TableKey(each.table, each.key) for each in request.keys],
             request.page_token,
             seconds * _OF_COMPARISON,
+            request.next_table,
         )
         try:
             answer = await self._fresh.ask(order, seconds, f"{request.source.name} (verify)")

@@ -68,6 +68,21 @@ def lake(batches: Sequence[Sequence[object]], schemas: Sequence[Schema | None]) 
     return rows
 
 
+def test_the_columns_of_the_key_stand_first_in_a_new_table_of_a_lake_in_the_order_of_the_key() -> None:
+    number = Schema(Type.INT64)
+    records = struct([(name, number) for name in ("v", "day", "id")], optional=True)
+    for table, names in ((None, ["id", "day", "v"]), (records, ["v", "day", "id"])):
+        evolving = Columns(Path("t"), Policy.EVOLVE, DIRECTORY, getLogger("t"))
+        upserts = Upserts(Path("t"), None, evolving, Keyed(("id", "day"), by_key=False, delete=True, truncate=False))
+        upserts.say(records)
+        frame: Any = Frame(pa.table({"value": to_spark(to_array([{"v": 1, "day": 2, "id": 3}], records))}))
+        made = upserts.prepare(frame, table)
+        assert made is not None
+        merge, settled = made
+        assert [each.name for each in settled.table.fields] == merge.rows.column_names == names
+        assert merge.rows.to_pylist() == [{"v": 1, "day": 2, "id": 3}]
+
+
 def database(target: Target, batches: Sequence[Sequence[object]], schemas: Sequence[Schema | None]) -> dict[int, Row]:
     name = f"told{next(_names)}"
     target.run(f'CREATE TABLE "{name}" (v bigint, id bigint PRIMARY KEY, c varchar(99))')

@@ -131,20 +131,27 @@ test("pages are asked for until the last one, then what differs until it is deci
   const run = new Run(stand, OPTIONS, ({ step }, { tables }) => told.push(`${step} ${tables[0]?.rows}`));
   await run.compare(new AbortController().signal);
   assert.deepEqual(asked.slice(0, 2), [
-    ["v1/connectors/shop:verify", { sink: "copy", tables: {}, pageToken: "" }],
-    ["v1/connectors/shop:verify", { sink: "copy", tables: {}, pageToken: "more" }],
+    ["v1/connectors/shop:verify", { sink: "copy", tables: {}, pageToken: "", nextTable: false }],
+    ["v1/connectors/shop:verify", { sink: "copy", tables: {}, pageToken: "more", nextTable: false }],
   ]);
   assert.deepEqual(asked[2][1].keys, [{ table: "t", key: "[1]" }]);
   assert.deepEqual(told.slice(0, 3), ["COMPARING undefined", "COMPARING 2", "SETTLING 3"]);
   assert.deepEqual([keysOf(run.found.different), run.found.pending, run.found.complete], [["[1]"], [], true]);
 });
 
-test("comparing ends when too many rows differ, and says that it has not come to the end", async () => {
-  const { asked, ...stand } = api([{ ...differing("[1]"), nextPageToken: "more" }]);
+test("a table with too many rows that differ is left, the next ones are compared, and it is said that there may be more", async () => {
+  const other = { differences: [{ ...row("[5]"), table: "u" }] };
+  const { asked, ...stand } = api([
+    { tables: [{ table: "t", rows: "2" }], ...differing("[1]"), nextPageToken: "in t" },
+    { tables: [{ table: "u", rows: "3", done: true }], ...other },
+    ...Array(50).fill({ differences: [row("[1]"), ...other.differences] }),
+  ]);
   const run = new Run(stand, { ...OPTIONS, limit: 1 }, () => {});
   await run.compare(new AbortController().signal);
-  assert.equal(run.found.complete, false);
-  assert(asked.slice(1).every(([, body]) => body.keys));
+  const asks = asked.map(([, { pageToken, nextTable }]) => [pageToken, nextTable]);
+  assert.deepEqual(asks.slice(0, 3), [["", false], ["in t", true], [undefined, undefined]]);
+  assert.deepEqual(run.found.tables.map(({ table, rows, done }) => [table, rows, done]), [["t", 2, false], ["u", 3, true]]);
+  assert.deepEqual([keysOf(run.found.different), run.found.complete], [["[1]", "[5]"], false]);
 });
 
 test("what can't be compared is told with all that is wrong", async () => {

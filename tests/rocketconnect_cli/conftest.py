@@ -45,6 +45,8 @@ class Rest:
     """By path, without the query, where it answers otherwise."""
     statuses: dict[str, int] = field(default_factory=dict)
     """The same."""
+    first: dict[str, list[bytes]] = field(default_factory=dict)
+    """By path what it answers first, each once."""
     asked: list[str] = field(default_factory=list)
     sent: list[bytes] = field(default_factory=list)
     encodings: list[str] = field(default_factory=list)
@@ -76,7 +78,8 @@ def _serving(rest: Rest) -> Iterator[Rest]:
             rest.encodings.append(self.headers.get("Accept-Encoding", ""))
             path = self.path.partition("?")[0]
             self.send_response(rest.statuses.get(path, rest.status))
-            body = rest.bodies.get(path, rest.body)
+            waiting = rest.first.get(path)
+            body = waiting.pop(0) if waiting else rest.bodies.get(path, rest.body)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

@@ -4059,6 +4059,8 @@ export interface operations {
                     keys?: components["schemas"]["record.RowKey"][];
                     /** @description From the answer before. */
                     pageToken?: string;
+                    /** @description Leave out the rest of the table in which the answer before ended, and go on with the next one. */
+                    nextTable?: boolean;
                 };
             };
         };

@@ -1,12 +1,15 @@
-"""Dead letters that nobody has replayed, before what they need is deleted."""
+"""Dead letters that nobody has replayed, before what they need is deleted or names another topic for them."""
 
+import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import typer
 
 from rocketconnect_cli.api import Api, ApiError, Exit, connector_path
 from rocketconnect_cli.output import err
+from rocketconnect_sdk.letters.replays import DEAD_LETTER_TOPIC
 from rocketconnect_sdk.wording.counts import counted
 
 NOT_REPLAYED = "DEAD_LETTERS_NOT_REPLAYED"
@@ -49,6 +52,24 @@ def unreplayed(client: Api, name: str) -> Unreplayed:
             err.print(unknown, style="yellow", markup=False)
         return Unreplayed()
     return Unreplayed(int(answer.get("unreplayed", 0)), answer.get("topic", ""), answer.get("complete", True))
+
+
+def left_behind(client: Api, name: str, before: Mapping[str, str], after: Mapping[str, str]) -> list[dict[str, str]]:
+    """What is to be warned of where a configuration changes: letters in a topic that it no longer names, which are not shown then.
+
+    To be asked before the change.
+    """
+    was, now = (each.get(DEAD_LETTER_TOPIC, "") for each in (before, after))
+    found = Unreplayed() if not was or was == now else unreplayed(client, name)
+    if not found.count:
+        return []
+    reason = f"{found} of {name} that nobody has replayed stay in {was}, where `rocketconnect dlq` does not look any more"
+    if found.is_all and found.count == 1:
+        reason = reason.replace(" stay in ", " stays in ")
+    lists = f"`rocketconnect topic peek {shlex.quote(was)} --properties` lists what is there"
+    replay = f"`rocketconnect dlq replay {shlex.quote(name)} --all`"
+    fix = f"{lists}. To send it again, name {was} once more, and the other topic after {replay}."
+    return [{"key": DEAD_LETTER_TOPIC, "value": now, "reason": reason, "fix": fix}]
 
 
 def check_unreplayed(client: Api, name: str) -> None:

@@ -96,8 +96,8 @@ class Executors(Protocol):
     async def check_positions(self, address: str, request: pb.CheckPositionsRequest) -> pb.CheckPositionsResponse:
         """Say whether positions are possible."""
 
-    async def reload(self, address: str) -> None:
-        """Let it look for its plugins again."""
+    async def reload(self, address: str) -> Sequence[connector_pb2.Plugin]:
+        """Let it look for its plugins again, and return those that it offers now."""
 
 
 class GrpcExecutors:
@@ -139,10 +139,11 @@ class GrpcExecutors:
         with remote_errors():
             return await (await self._stub(address)).CheckPositions(request, timeout=POSITIONS_SECONDS)
 
-    async def reload(self, address: str) -> None:
+    async def reload(self, address: str) -> Sequence[connector_pb2.Plugin]:
         """Let it look for its plugins again (see `Executors`)."""
         with remote_errors():
-            await (await self._stub(address)).ReloadPlugins(pb.ReloadPluginsRequest(), timeout=RELOAD_SECONDS)
+            answer = await (await self._stub(address)).ReloadPlugins(pb.ReloadPluginsRequest(), timeout=RELOAD_SECONDS)
+        return answer.plugins
 
     async def close(self) -> None:
         """Close all channels."""

@@ -169,6 +169,7 @@ class VerifyConnector(msgspec.Struct, tag=True, frozen=True):
     keys: list[TableKey]
     page_token: str
     seconds: float
+    next_table: bool = False
 
 
 class LetterToCheck(msgspec.Struct, frozen=True):

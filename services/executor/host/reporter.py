@@ -22,6 +22,9 @@ SPANS = 500
 MESSAGE_CHARACTERS = 16_384
 """Longer messages and traces are cut."""
 
+MOMENT_SECONDS = 1.0
+"""What a task that begins does for longer is its reason."""
+
 _AT_WORK = {State.RUNNING, State.IDLE}
 _TROUBLE = (State.WAITING, State.STALLED)
 _ENDED = (State.FAILED, State.STOPPED)
@@ -42,6 +45,8 @@ class TaskReporter:
         self._state = State.STARTING
         self._trace = ""
         self._since = time.time()
+        self._doing = "loading its plugin"
+        self._doing_since = time.monotonic()
         self.metrics = TaskMetrics(counted_since=self._since)
         self._last_progress = self._since
         self._has_work = False
@@ -64,6 +69,11 @@ class TaskReporter:
         # A task that moves records and rests in turns says nothing new by it; how it ended is logged by whoever ends it.
         if state is not before and {state, before} != _AT_WORK and state not in _ENDED:
             self.log("WARNING" if state in _TROUBLE else "INFO", f"{state.name}: {trace}" if trace else state.name)
+
+    def doing(self, what: str) -> None:
+        """See Reporter.doing. The next pulse tells it, if it still lasts then."""
+        with self._lock:
+            self._doing, self._doing_since = what, time.monotonic()
 
     def progress(self) -> None:
         """See Reporter.progress."""
@@ -110,7 +120,7 @@ class TaskReporter:
             return TaskPulse(
                 run=self._run,
                 state=self._state,
-                trace=self._trace,
+                trace=self._trace or self._lasting(),
                 since=self._since,
                 last_progress=self._last_progress,
                 has_work=self._has_work,
@@ -119,6 +129,11 @@ class TaskReporter:
                 asks_for_plan=asks_for_plan,
                 spans=spans,
             )
+
+    def _lasting(self) -> str:
+        if self._state is not State.STARTING or time.monotonic() - self._doing_since < MOMENT_SECONDS:
+            return ""
+        return shown(self._doing)
 
 
 def shown(text: str) -> str:

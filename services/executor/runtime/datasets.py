@@ -34,6 +34,20 @@ def of_direct(source: Source, source_config: Config, sink: Sink, sink_config: Co
     return Datasets(_inputs(source, source_config), _outputs(sink, sink_config))
 
 
+def systems_of_source(plugin: Source, config: Config) -> str:
+    """What a source asks over a network, for people: "mysql://db:3306"; empty: nothing."""
+    return _systems(_inputs(plugin, config))
+
+
+def systems_of_sink(plugin: Sink, config: Config) -> str:
+    """What a sink writes over a network: see systems_of_source."""
+    return _systems(_outputs(plugin, config))
+
+
+def _systems(found: Iterable[Dataset]) -> str:
+    return ", ".join(dict.fromkeys(hide(each.namespace) for each in found if urlsplit(each.namespace).netloc))
+
+
 def named(place: str, name: str = "") -> Dataset:
     """A place as origins and targets name it, "postgresql://db:5432/shop/", with what is there, as OpenLineage names it.
 

@@ -161,6 +161,7 @@ def _run(
     attempts = Attempts(control, reporter, _seconds(retrying["errors.retry.timeout"]), retrying["errors.retry.delay.max.ms"] / 1000)
     attempts.beginning = True
     config, *ends = attempts.insist("looking up secrets", lambda: begun.resolved(parsed))
+    reporter.doing("opening its plugin")
     endpoints = with_user_of(config, endpoints)
     context = TaskContext(
         connector=spec.connector,
@@ -232,6 +233,7 @@ def _awaited(spark: Spark, runtime: TaskRuntime) -> SparkSession:
         runtime.reporter.state(State.STARTING, spark.doing)
         if control.wait(_LOOK_SECONDS):
             raise Stopped
+    runtime.reporter.state(State.STARTING)
     return answer.result()
 
 
@@ -248,7 +250,7 @@ def _source(plugin: Source, runtime: TaskRuntime, context: TaskContext, held: Ex
     context.columns = converter_class(runtime.config["value.converter"]).wants_columns
     task = plugin.open(runtime.config, runtime.spec.task_config, context)
     held.callback(task.close)
-    return begin_source(runtime, task, context).run()
+    return begin_source(runtime, task, context, datasets.systems_of_source(plugin, runtime.config)).run()
 
 
 def _sink(plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitStack, spark: Spark | None) -> Outcome:
@@ -258,8 +260,9 @@ def _sink(plugin: Sink, runtime: TaskRuntime, context: TaskContext, held: ExitSt
     if (settings := QuerySettings.of(runtime.config)) is not None:
         engine = query_engine(engine, settings, runtime)
         held.callback(engine.close)
+    at = datasets.systems_of_sink(plugin, runtime.config)
     while True:
-        running = begin_sink(runtime, task, engine, context)
+        running = begin_sink(runtime, task, engine, context, at)
         outcome = running.run()
         if not running.begins_anew or outcome.failed or runtime.control.stopping.is_set():
             return outcome

@@ -128,7 +128,7 @@ class Reports:
             # What was logged before may still have to be told.
             entry = self._entries[assigned.key] = _Entry(assigned, restarts, logs=entry.logs if entry else deque())
         entry.restarts, entry.is_last = restarts, False
-        entry.change(State.STARTING, entry.trace if restarts else "")
+        entry.change(State.STARTING, entry.trace if restarts else "waiting for its process")
         self._changed.set()
 
     def pulse(self, assigned: Assigned, pulse: TaskPulse) -> None:

@@ -46,6 +46,13 @@ def test_a_table_gets_new_columns_wider_types_and_nulls(clickhouse: ClickHouse) 
     assert clickhouse.run("SELECT id, name, town, tags FROM t ORDER BY id") == found
 
 
+def test_the_columns_that_sort_a_made_table_stand_first_in_their_order(clickhouse: ClickHouse) -> None:
+    run = run_of(clickhouse, "evolve", table_order_by="(town, toUInt64(id))")
+    run.write_values([{"name": "a", "id": 1, "town": "Bern"}], struct([("name", _TEXT), ("id", _INT), ("town", _TEXT)]))
+    assert list(columns(clickhouse)) == ["town", "id", "name"]
+    assert clickhouse.run("SELECT town, id, name FROM t") == [["Bern", 1, "a"]]
+
+
 def test_columns_of_the_key_keep_their_types_and_what_they_lack_is_refused_alone(clickhouse: ClickHouse) -> None:
     run = run_of(clickhouse, "evolve", table_order_by="id")
     run.write_values([{"id": 1, "name": "a"}], FIRST)

@@ -4,7 +4,7 @@ import pytest
 
 from rocketconnect_sdk.errors import RecordError
 from rocketconnect_sdk.schema import Schema, Type, struct
-from tests.connectors.jdbc_sink.conftest import Target
+from tests.connectors.jdbc_sink.conftest import EACH, Target
 from tests.connectors.jdbc_sink.test_jdbc_sink import ALL, ENVELOPE, ROW, UPSERT, change, row
 
 BY_KEY = {**UPSERT, "pk_mode": "record_key", "delete_enabled": "true"}
@@ -47,6 +47,16 @@ def test_a_table_is_made_with_the_columns_of_the_key(target: Target) -> None:
     task = target.start(insert_mode="upsert", pk_mode="record_key", pk_fields="code", auto_create="true")
     target.write(task, [{"name": "a"}, {"name": "b"}], struct([("name", Schema(Type.STRING))]), keys=["x", "x"])
     assert target.run('SELECT code, name FROM "rows"') == [("x", "b")]
+
+
+@EACH
+def test_the_columns_of_the_key_stand_first_in_a_made_table_in_the_order_of_the_key(target: Target) -> None:
+    task = target.start(insert_mode="upsert", pk_fields="id,day", auto_create="true", schema_evolution="evolve")
+    number = Schema(Type.INT32)
+    target.write(task, [{"name": 1, "day": 2, "id": 3}], struct([("name", number), ("day", number), ("id", number)]))
+    assert target.run('SELECT * FROM "rows"') == [(3, 2, 1)]
+    target.write(task, [{"name": 4, "day": 2, "id": 3, "a": 5}], struct([(name, number) for name in ("name", "day", "a", "id")]))
+    assert target.run('SELECT * FROM "rows"') == [(3, 2, 4, 5)], "what comes later stands behind"
 
 
 def test_texts_of_a_made_table_are_the_same_key_where_all_their_characters_are(target: Target) -> None:
@@ -111,3 +121,18 @@ def test_a_truncation_needs_no_key(target: Target) -> None:
     with pytest.raises(RecordError):
         target.write(task, [change("t"), change("c", after=row(3))], ENVELOPE, keys=[None, None])
     assert list(task.unwritable(None)) == [1]
+
+
+def test_a_column_that_a_table_gets_is_told_once_with_how_the_rows_that_are_there_are_filled(
+    target: Target, caplog: pytest.LogCaptureFixture
+) -> None:
+    task = target.start(**UPSERT, schema_evolution="evolve")
+    target.write(task, [row(1), row(2)], ROW)
+    assert caplog.messages == []
+    more = struct([*((each.name, each.schema) for each in ROW.fields), ("price", Schema(Type.INT32))])
+    for _ in range(2):
+        target.write(task, [{**row(2), "price": 7}], more)
+    (told,) = caplog.messages
+    assert told.startswith("rows: rows that are there have null in price, also where the source has values for them")
+    assert "`rocketconnect connector signal SOURCE execute-snapshot tables=TABLE`" in told
+    assert "renamed" not in told

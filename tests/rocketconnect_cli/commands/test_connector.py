@@ -241,8 +241,8 @@ def test_an_update_with_a_file_replaces_the_whole_configuration(rest_factory: An
     file.write_text(json.dumps({**STORED, "config": {"connector.class": "file_sink"}}))
     rest = rest_factory(200, {"connector": STORED})
     assert run(rest.url, "connector", "update", "a", "-f", str(file), "-s", "max.tasks=2", "-m", "why").exit_code == 0
-    assert rest.asked == ["PUT /v1/connectors/a"]
-    assert json.loads(rest.sent[0]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, **SIGNED}
+    assert rest.asked == ["GET /v1/connectors/a", "PUT /v1/connectors/a"]
+    assert json.loads(rest.sent[1]) == {"config": {"connector.class": "file_sink", "max.tasks": "2"}, **SIGNED}
 
 
 SAME = {"detail": "connector 'a' has this configuration already; nothing was written", "reason": "SAME_CONFIG", "problems": []}

@@ -106,12 +106,37 @@ def test_what_stays_different_is_counted_and_shown_and_ends_in_1(rest_factory: R
     assert "shop.t [8] DIFFERENT: price\n" in out
 
 
-def test_comparing_ends_when_too_many_rows_differ_and_says_so(rest_factory: RestFactory) -> None:
-    rest = rest_factory(200, {**EQUAL, "differences": [MISSING, CHANGED], "nextPageToken": "more"})
+def test_too_many_rows_that_differ_in_one_table_do_not_keep_others_from_being_compared(rest_factory: RestFactory) -> None:
+    verify = "/v1/connectors/orders:verify"
+    others = [{**TABLE, "table": "shop.u", "rows": "9"}, {**TABLE, "table": "shop.v", "rows": "5", "done": False}]
+    pages = [
+        {**EQUAL, "tables": [{**TABLE, "done": False}], "differences": [MISSING, CHANGED], "nextPageToken": "in t"},
+        {**EQUAL, "tables": others, "differences": [{**MISSING, "table": "shop.v"}], "nextPageToken": "in v"},
+        {**EQUAL, "tables": [{**others[1], "done": True}]},
+    ]
+    left = {**EQUAL, "differences": [MISSING, CHANGED, {**MISSING, "table": "shop.v"}]}
+    rest = rest_factory(200, left)
+    rest.first[verify] = [json.dumps(page).encode() for page in pages]
     pipeline(rest, "STOPPED", "FAILED", 0)
-    code, out, _ = run("--limit", "2", "--url", rest.url)
+    code, out, err = run("--limit", "2", "--url", rest.url)
     assert code == 1
-    assert "Comparing ended early: too many rows differ. See --limit." in out
+    assert asked(rest)[:3] == [
+        {"sink": "", "tables": {}, "pageToken": ""},
+        {"sink": "", "tables": {}, "pageToken": "in t", "nextTable": True},
+        {"sink": "", "tables": {}, "pageToken": "in v"},
+    ]
+    assert "shop.t: too many rows differ; the rest of it is not compared (see --limit)\n" in err
+    assert "shop.t: not compared to its end, as too many rows differ; there may be more. See --limit.\n" in out
+    lines = [line.split()[:8] for line in out.splitlines() if " public.t " in line]
+    assert lines == [
+        ["shop.t", "copy", "public.t", "1500", "1", "0", "1", "0"],
+        ["shop.u", "copy", "public.t", "9", "0", "0", "0", "0"],
+        ["shop.v", "copy", "public.t", "10", "1", "0", "0", "0"],
+    ]
+    assert out.count("not compared to its end") == 1
+    rest.first[verify] = [json.dumps(page).encode() for page in pages]
+    document = json.loads(run("--limit", "2", "-o", "json", "--url", rest.url)[1])
+    assert (document["complete"], [each["complete"] for each in document["tables"]]) == (False, [False, True, True])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from rocketconnect_sdk.errors import ConfigError, PermanentError, RecordError
 from rocketconnect_sdk.evolution import POLICY, Kind, Policy, Takes, as_table, nullable, policy_problems, settle
 from rocketconnect_sdk.evolution.numbers import has_all, joined
-from rocketconnect_sdk.evolution.tables import differences, told_changes
+from rocketconnect_sdk.evolution.tables import differences, told_changes, told_old_rows
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import STRING, Field, Schema, Type, Unit, decimal, struct, timestamp
 
@@ -205,3 +205,16 @@ def test_what_a_table_becomes_is_told_of_the_table() -> None:
         "it gets the columns c (double), d (timestamp_ntz(ms)), null in the rows that are there; its column a was int32, and "
         "becomes int64; its column b takes nulls from now on"
     )
+
+
+def test_how_old_rows_get_values_of_a_new_column_is_told_and_that_a_rename_leaves_both() -> None:
+    before = table(a=INT32, b=STRING)
+    added = table(a=INT32, b=STRING, c=FLOAT64)
+    told = told_old_rows(settle(before, added, Policy.EVOLVE, ALL).changes, before, added)
+    assert told.startswith("rows that are there have null in c, also where the source has values for them, such as a default.")
+    assert told.endswith("`rocketconnect connector signal SOURCE execute-snapshot tables=TABLE`")
+    renamed = table(a=INT32, c=STRING)
+    told = told_old_rows(settle(before, renamed, Policy.EVOLVE, ALL).changes, before, renamed)
+    assert ". Records have no b: if one of these is renamed, the table has both columns; drop the old one when" in told
+    fewer = table(a=INT64)
+    assert told_old_rows(settle(before, fewer, Policy.EVOLVE, ALL).changes, before, fewer) == ""

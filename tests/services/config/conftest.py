@@ -87,6 +87,7 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
         self.around: list[tuple[str, bool]] = []
         self.former: tuple[dict[str, str], dict[str, str]] = {}, {}
         self.reloads = 0
+        self.plugins = [PLUGIN]
         self.gone: set[str] = set()
         self.fails_with: ServiceError | None = None
 
@@ -135,7 +136,8 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
 
     async def VerifyConnector(self, request: executor_pb.VerifyConnectorRequest, context: Any) -> Any:
         sinks = [f"{each.name} {dict(each.config)['path']}" for each in request.sinks]
-        answer = executor_pb.VerifyConnectorResponse(next_page_token=f"behind {request.page_token}", trouble=f"{sorted(sinks)}")
+        place = f"{'the table of ' if request.next_table else ''}behind {request.page_token}"
+        answer = executor_pb.VerifyConnectorResponse(next_page_token=place, trouble=f"{sorted(sinks)}")
         answer.differences.add(
             table=f"{request.source.name} {dict(request.tables)}", key="".join(each.key for each in request.keys)
         )
@@ -147,7 +149,7 @@ class StubExecutor(executor_rpc.ExecutorServiceServicer):
         if self.fails_with is not None:
             raise self.fails_with
         self.reloads += 1
-        return executor_pb.ReloadPluginsResponse()
+        return executor_pb.ReloadPluginsResponse(plugins=self.plugins)
 
 
 class StoredPositions(position_rpc.PositionServiceServicer):

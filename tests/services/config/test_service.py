@@ -284,10 +284,15 @@ async def test_a_verification_is_what_an_executor_finds_with_both_configurations
     await service.create("orders")
     await service.create("copy", {**GOOD, "path": "/data/out.txt"})
     asked = pb.VerifyConnectorRequest(
-        name="orders", sink="copy", tables={"a": "b"}, keys=[record_pb2.RowKey(table="a", key="[1]")], page_token="here"
+        name="orders",
+        sink="copy",
+        tables={"a": "b"},
+        keys=[record_pb2.RowKey(table="a", key="[1]")],
+        page_token="here",
+        next_table=True,
     )
     found = await service.stub.VerifyConnector(asked)
-    assert (found.next_page_token, found.trouble) == ("behind here", "['copy /data/out.txt']")
+    assert (found.next_page_token, found.trouble) == ("the table of behind here", "['copy /data/out.txt']")
     assert [(each.table, each.key) for each in found.differences] == [("orders {'a': 'b'}", "[1]")]
     assert ([each.rows for each in found.tables], [each.key for each in found.problems]) == ([3], ["k"])
     # These are all sources: none of them is offered as the sink that nobody named.
@@ -320,6 +325,16 @@ async def test_reload_calls_every_executor_and_names_those_that_did(service: Any
     answer = await service.stub.ReloadPlugins(pb.ReloadPluginsRequest())
     assert list(answer.workers) == ["worker-1"]
     assert service.executor.reloads == 1
+
+
+async def test_what_executors_offer_after_a_reload_is_known_when_it_is_answered(service: Any) -> None:
+    config = {**GOOD, "connector.class": "new_source"}
+    assert (await refused(service.create("early", config))).reason == "CONFIG_INVALID"
+    service.executor.plugins = [connector_pb2.Plugin(name="new_source", version="1", options=service.executor.plugins[0].options)]
+    await service.stub.ReloadPlugins(pb.ReloadPluginsRequest())
+    listed = await service.stub.ListPlugins(pb.ListPluginsRequest())
+    assert [plugin.name for plugin in listed.plugins] == ["new_source"]
+    assert (await service.create("late", config)).revision == 1
 
 
 async def test_a_report_that_is_wrong_is_refused_with_all_its_problems(service: Any) -> None:

@@ -37,6 +37,11 @@ export class Suspects {
     return [...this.#pending.values()].map((each) => each.difference);
   }
 
+  /** How many of a table are not decided. */
+  ofTable(table: string): number {
+    return this.pending.filter((each) => each.table === table).length;
+  }
+
   /** Since when the one is as it is that has changed last; -Infinity: there is none. */
   get newest(): number {
     return [...this.#pending.values()].reduce((latest, { since }) => Math.max(latest, since), -Infinity);

@@ -22,7 +22,7 @@ export interface Options {
   tables: Readonly<Record<string, string>>;
   /** A row is different when it has been so for so long. */
   waitMs: number;
-  /** Comparing ends when so many rows differ. */
+  /** A table is compared until so many of its rows differ. */
   limit: number;
 }
 
@@ -80,17 +80,20 @@ export class Run {
     return { tables: this.#tables, different, pending, complete: this.#complete, repaired: this.#repaired };
   }
 
-  /** All tables, once; then the rows that differ, until they are decided. */
+  /** All tables, once, each until so many of its rows differ; then the rows that differ, until they are decided. */
   async compare(signal: AbortSignal): Promise<void> {
-    let pageToken = "";
+    let [pageToken, nextTable, complete] = ["", false, true];
     do {
       this.#tell({ step: "COMPARING" }, this.found);
-      const answer = await this.#verify({ pageToken }, signal);
+      const answer = await this.#verify({ pageToken, nextTable }, signal);
       this.#suspects.add(answer.differences ?? [], performance.now());
       this.#tables = withCompared(this.#tables, answer.tables ?? []);
       pageToken = answer.nextPageToken ?? "";
-    } while (pageToken && this.#suspects.pending.length < this.#options.limit);
-    this.#complete = !pageToken;
+      const open = pageToken ? answer.tables?.find((each) => !each.done) : undefined;
+      nextTable = open !== undefined && this.#suspects.ofTable(open.table ?? "") >= this.#options.limit;
+      complete &&= !nextTable;
+    } while (pageToken);
+    this.#complete = complete;
     await this.#settle(signal);
   }
 

@@ -1078,12 +1078,15 @@ class VerifyConnectorRequest(_message.Message):
     TABLES_FIELD_NUMBER: _builtins.int
     KEYS_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    NEXT_TABLE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The source."""
     sink: _builtins.str
     """The sink. Empty: the one that reads the topics of the source."""
     page_token: _builtins.str
     """From the answer before."""
+    next_table: _builtins.bool
+    """Leave out the rest of the table in which the answer before ended, and go on with the next one."""
     @_builtins.property
     def tables(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """By table of the source: where its rows are kept; empty: as the sink says. Empty: all tables."""
@@ -1100,10 +1103,11 @@ class VerifyConnectorRequest(_message.Message):
         tables: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         keys: _abc.Iterable[_record_pb2.RowKey] | None = ...,
         page_token: _builtins.str = ...,
+        next_table: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["keys", b"keys", "name", b"name", "page_token", b"page_token", "sink", b"sink", "tables", b"tables"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keys", b"keys", "name", b"name", "next_table", b"next_table", "page_token", b"page_token", "sink", b"sink", "tables", b"tables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -516,8 +516,11 @@ class VerifyConnectorRequest(_message.Message):
     TABLES_FIELD_NUMBER: _builtins.int
     KEYS_FIELD_NUMBER: _builtins.int
     PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    NEXT_TABLE_FIELD_NUMBER: _builtins.int
     page_token: _builtins.str
     """Where to go on."""
+    next_table: _builtins.bool
+    """Leave out the rest of the table where it would go on, and begin with the next one."""
     @_builtins.property
     def source(self) -> Global___NamedConnector:
         """The source."""
@@ -542,10 +545,11 @@ class VerifyConnectorRequest(_message.Message):
         tables: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         keys: _abc.Iterable[_record_pb2.RowKey] | None = ...,
         page_token: _builtins.str = ...,
+        next_table: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["source", b"source"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["keys", b"keys", "page_token", b"page_token", "sinks", b"sinks", "source", b"source", "tables", b"tables"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["keys", b"keys", "next_table", b"next_table", "page_token", b"page_token", "sinks", b"sinks", "source", b"source", "tables", b"tables"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

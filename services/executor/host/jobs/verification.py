@@ -122,7 +122,7 @@ class _Verification:
         place = _Place.of(self._order.page_token)
         behind = ""
         for pair in pairs:
-            if pair.table.name < place.table:
+            if pair.table.name < place.table or (self._order.next_table and pair.table.name == place.table):
                 continue
             begin = place.key if pair.table.name == place.table else None
             with source.open(pair.table.name) as rows, sinks[pair.sink][1].open(pair.target) as kept:

@@ -11,14 +11,13 @@ from rocketconnect_sdk.sink import QueuePosition, RecordSinkTask, SourceMark
 from rocketconnect_sdk.source import SourceTask
 from services.executor.contract.task import Outcome, State
 from services.executor.runtime.direct.traces import DirectTraces
-from services.executor.runtime.errors.attempts import FENCED, Stopped
+from services.executor.runtime.errors.attempts import FENCED, FORMER_OWNER, Stopped
 from services.executor.runtime.errors.failure import Failure, place_of
 from services.executor.runtime.errors.outcomes import failed
 from services.executor.runtime.positions.client import Fenced, Opened
 from services.executor.runtime.positions.committer import Committer
 from services.executor.runtime.positions.maps import MAP, UNTIL
 from services.executor.runtime.positions.stored import Stored
-from services.executor.runtime.rocketmq.settling import wait_until
 from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.topics import TopicMaker, dead_letter_queues
 from services.executor.runtime.sink.commit_guard import CommitGuard
@@ -84,8 +83,7 @@ class DirectRun:
         runtime, insist = self._runtime, self._runtime.attempts.insist
         runtime.reporter.state(State.STARTING)
         self._opened = insist("opening the task at the position service", runtime.positions.open)
-        if wait_until(time.monotonic() + self._opened.wait, runtime.control.wait):
-            raise Stopped
+        runtime.attempts.wait_out(self._opened.wait, FORMER_OWNER)
         # Dead letters need a topic, though nothing else here does.
         topics = TopicMaker(runtime.client, auto_create=True, queues=1, topic_type="normal")
         dead = dead_letter_queues(runtime, topics)

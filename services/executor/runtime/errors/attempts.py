@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
 import rocketmq_remoting.errors as rocketmq
@@ -19,6 +20,9 @@ _LONGEST_AWAY = 2.0
 """Seconds of the longest pause before an other side that is away is asked again."""
 
 FENCED = "another worker has the task now, or the lease of this one is lost"
+
+FORMER_OWNER = "an earlier owner may still write until its lease ends"
+"""Why a task that writes to a system waits before it begins (invariant 3)."""
 
 AWAY = (SystemAway, PositionsAway, rocketmq.RetriableError, rocketmq.TopicNotFound)
 """The other side does not answer, or is busy: waited for without a limit, because nothing else helps and the state says so.
@@ -63,13 +67,14 @@ class Attempts:
         """A backoff with the configured longest pause."""
         return Backoff(first, self.longest)
 
-    def insist(self, what: str, call: Callable[[], T], *, drain: float = 0.0) -> T:
+    def insist(self, what: str, call: Callable[[], T], *, drain: float = 0.0, at: str = "") -> T:
         """Calls until it succeeds.
 
         Args:
             what: What is tried, for people.
             call: What is called.
             drain: Seconds for which it goes on after the task was told to stop: for what a clean end needs.
+            at: The system that is asked, for people; empty: `what` says it, or nobody is.
 
         Raises:
             Stopped: the task is to end, and its time for that is over.
@@ -81,8 +86,10 @@ class Attempts:
         before: Exception | None = None
         while True:
             self._check(drain)
+            if self.beginning:
+                self._reporter.doing(f"{what} ({at})" if at else what)
             try:
-                return call()
+                answer = call()
             except (*AWAY, RetriableError) as error:
                 trace = f"{what}: {error}"
                 wait = backoff.pause()
@@ -96,10 +103,31 @@ class Attempts:
                 if isinstance(error, (RetriableError, SystemAway)):
                     wait = error.wait or wait
                 self._reporter.state(State.WAITING, trace)
+            else:
+                if self.beginning and before is not None:
+                    # What it has waited for is there: what comes next may take its time, too.
+                    self._reporter.state(State.STARTING)
+                return answer
             if self._control.stopping.is_set():
                 self._control.wait_fenced(min(wait, self._control.after_stop(drain) - time.monotonic()))
             else:
                 self._wait(time.monotonic() + wait)
+
+    def wait_out(self, seconds: float, why: str) -> None:
+        """Waits so long before the task begins, and says until when; not at all with 0.
+
+        Raises:
+            Stopped: the task is to end.
+        """
+        if seconds <= 0:
+            return
+        at = (datetime.now(UTC) + timedelta(seconds=seconds)).strftime("%H:%M:%S UTC")
+        self._reporter.state(State.STARTING, f"waits until {at}: {why}")
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if self._control.wait(left):
+                raise Stopped
+        self._reporter.state(State.STARTING)
 
     def _wait(self, until: float) -> None:
         """As TaskControl.wait does; what is done meanwhile does not end it."""

@@ -1,6 +1,5 @@
 """When nothing that an earlier owner has sent can arrive any more."""
 
-import time
 from collections.abc import Callable, Iterable
 
 from rocketmq_remoting.client import Client
@@ -38,11 +37,3 @@ def settled_end(client: Client, queue: MessageQueue, known: int, pause: Callable
         settle(client, [queue.broker], pause)
         end = client.max_offset(queue)
     return end
-
-
-def wait_until(at: float, pause: Callable[[float], bool]) -> bool:
-    """Waits until a monotonic time; true: it is to stop."""
-    while (left := at - time.monotonic()) > 0:
-        if pause(left):
-            return True
-    return False

@@ -1,6 +1,5 @@
 """How a sink task begins: open, start the sink, choose the positions, and store those of new queues."""
 
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 
@@ -10,14 +9,13 @@ from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkTask
 from rocketconnect_sdk.targets.by_topic import ByTopic
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import State
-from services.executor.runtime.errors.attempts import Stopped
+from services.executor.runtime.errors.attempts import FORMER_OWNER
 from services.executor.runtime.positions.client import Opened
 from services.executor.runtime.positions.stored import Stored
 from services.executor.runtime.rocketmq import gaps as continuity
 from services.executor.runtime.rocketmq.filters import MessageFilter, ask_brokers, filter_of, refuse_unfilterable
 from services.executor.runtime.rocketmq.message_trace import MessageTrace
 from services.executor.runtime.rocketmq.queue_names import parse, text
-from services.executor.runtime.rocketmq.settling import wait_until
 from services.executor.runtime.rocketmq.topics import TopicMaker, clusters, dead_letter_queues, replay_queues
 from services.executor.runtime.sink.batcher import Batcher, Limits
 from services.executor.runtime.sink.buffered.engine import BufferedEngine
@@ -38,8 +36,8 @@ from services.executor.runtime.sink.traces import SinkTraces
 from services.executor.runtime.task_runtime import TaskRuntime
 
 
-def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskContext) -> SinkRun:
-    """Starts a sink task; it may take as long as the other sides are away.
+def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskContext, at: str = "") -> SinkRun:
+    """Starts a sink task, which writes to `at`, for people; it may take as long as the other sides are away.
 
     Raises:
         Stopped, Fenced, GaveUp, PermanentError: it cannot begin.
@@ -47,8 +45,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     config, insist = runtime.config, runtime.attempts.insist
     runtime.reporter.state(State.STARTING)
     opened = insist("opening the task at the position service", runtime.positions.open)
-    if wait_until(time.monotonic() + opened.wait, runtime.control.wait):
-        raise Stopped
+    runtime.attempts.wait_out(opened.wait, FORMER_OWNER)
     share = SinkQueues(runtime)
     queues = share.own(opened)
     topics = TopicMaker.of(runtime.client, config)
@@ -56,7 +53,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
     filters = _filters(runtime, queues, group)
     dead = dead_letter_queues(runtime, topics)
     replayed = replay_queues(runtime, topics, dead)
-    in_sink = insist("starting the sink", partial(_start, runtime, task))
+    in_sink = insist("starting the sink", partial(_start, runtime, task), at=at)
     positions = _positions(runtime, opened, in_sink, share, queues, replayed)
     share.watch({queue: _left_at(opened, in_sink, share, queue) for queue in share.absent})
     limits = Limits(config["buffer.bytes"], config["batch.bytes"], config["batch.records"])

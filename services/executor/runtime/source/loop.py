@@ -361,6 +361,7 @@ class SourceRun:
 
     def _say(self, now: float) -> None:
         self._meter.sample(now, self._sender.buffered)
+        self._reading.unsent(self._sender.buffered + sum(each.size for each in (*self._read_batches, *self._transformed)))
         if self._control.paused:
             if self._sender.idle:
                 self._runtime.reporter.work(False)

@@ -8,7 +8,7 @@ from rocketconnect_sdk.record import SourceBatch
 from rocketconnect_sdk.source import SourceTask
 from services.executor.runtime.source.resuming import check_resume
 from services.executor.runtime.source.takeover import Found
-from services.executor.runtime.source.time_left import TimeLeft
+from services.executor.runtime.source.time_left import TimeLeft, left_with
 from services.executor.runtime.source.traces import SourceTraces
 from services.executor.runtime.task.keep_alive import KeptAlive
 from services.executor.runtime.task.meter import Meter
@@ -54,6 +54,8 @@ class Reading:
         self._kept_alive = KeptAlive(task, runtime.reporter)
         runtime.attempts.meanwhile = self._kept_alive.keep
         self._time_left = TimeLeft()
+        self._left: tuple[int | None, str] = None, ""
+        self._unsent = 0
         self._again_at = 0.0
         self._backoff = runtime.attempts.backoff()
         self._error: SystemAway | RetriableError | None = None
@@ -106,10 +108,16 @@ class Reading:
 
     def measure(self) -> None:
         """Tells how much is left to read, and for about how long, and that it is not known where it is not."""
+        self._left = left, unit = self._task.remaining(), self._task.remaining_unit
         metrics = self._runtime.reporter.metrics
-        left, unit = self._task.remaining(), self._task.remaining_unit
-        metrics.source_remaining, metrics.source_remaining_unit = left, unit
+        metrics.source_remaining, metrics.source_remaining_unit = left_with(left, unit, self._unsent)
         metrics.source_seconds_left = self._time_left.of(time.monotonic(), left, unit)
+
+    def unsent(self, size: int) -> None:
+        """So many bytes were read and are in no topic yet."""
+        self._unsent = size
+        metrics = self._runtime.reporter.metrics
+        metrics.source_remaining, metrics.source_remaining_unit = left_with(*self._left, size)
 
     def went_well(self) -> None:
         """What was read is on its way: failures before it count no longer."""

@@ -1,6 +1,5 @@
 """How a source task begins: open, wait the old owner out, learn what is in the topic, say where to look next time."""
 
-import time
 from collections.abc import Mapping
 from functools import partial
 
@@ -12,7 +11,7 @@ from services.executor.contract.task import State
 from services.executor.runtime.errors.attempts import Stopped
 from services.executor.runtime.positions.client import Opened
 from services.executor.runtime.rocketmq.message_trace import SendTrace
-from services.executor.runtime.rocketmq.settling import settle, settled_end, wait_until
+from services.executor.runtime.rocketmq.settling import settle, settled_end
 from services.executor.runtime.rocketmq.source_marks import mark_key
 from services.executor.runtime.rocketmq.tail import Sent, Tail, read_tail
 from services.executor.runtime.rocketmq.topics import TopicMaker, dead_letter_queues
@@ -28,8 +27,8 @@ OWN = "~"
 """Begins the partitions of the rows that the runtime keeps for itself among the positions of a connector."""
 
 
-def begin(runtime: TaskRuntime, task: SourceTask, context: TaskContext) -> SourceRun:
-    """Starts a source task; it may take as long as the other sides are away.
+def begin(runtime: TaskRuntime, task: SourceTask, context: TaskContext, at: str = "") -> SourceRun:
+    """Starts a source task, which asks `at`, for people; it may take as long as the other sides are away.
 
     Raises:
         Stopped, Fenced, GaveUp, PermanentError: it cannot begin.
@@ -69,7 +68,7 @@ def begin(runtime: TaskRuntime, task: SourceTask, context: TaskContext) -> Sourc
     if (refusal := tails.refusal) is not None:
         raise refusal
     positions = _source_positions(opened)
-    insist("starting the source", partial(task.start, positions))
+    insist("starting the source", partial(task.start, positions), at=at)
     runtime.attempts.beginning = False
     return SourceRun(
         runtime,
@@ -122,10 +121,7 @@ def _look(runtime: TaskRuntime, opened: Opened, search: Search) -> tuple[Found, 
     """What earlier owners have sent beyond the positions, and the ends of the queues that were read for it."""
     control, client, insist = runtime.control, runtime.client, runtime.attempts.insist
     starts = search.starts
-    if wait := _wait(runtime, opened, starts):
-        runtime.reporter.state(State.STARTING, f"waits {wait:.3g} s: what an earlier owner has sent last may be on its way")
-    if wait_until(time.monotonic() + wait, control.wait):
-        raise Stopped
+    runtime.attempts.wait_out(_wait(runtime, opened, starts), "what an earlier owner has sent last may be on its way")
     if not starts:
         return Found({}, {}), {}
     brokers = {queue.broker for queue in starts}

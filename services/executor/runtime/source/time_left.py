@@ -1,4 +1,4 @@
-"""How long a source will take for what is left to read. Pure."""
+"""What a source has left, and how long it will take for that. Pure."""
 
 from collections import deque
 
@@ -8,6 +8,17 @@ _LEAST = 3.0
 """Seconds: what was seen for less says nothing."""
 _MOST = 365 * 86_400.0
 """Seconds: what would take longer comes no nearer."""
+
+
+def left_with(left: int | None, unit: str, unsent: int) -> tuple[int | None, str]:
+    """What is left, and of what, as people are told: what was read and is in no topic yet is left, too, in bytes.
+
+    Args:
+        left: To read; None: not known.
+        unit: Of what.
+        unsent: Bytes that were read and not sent.
+    """
+    return (unsent, "bytes") if left == 0 and unsent else (left, unit)
 
 
 class TimeLeft:

@@ -21,6 +21,9 @@ class Reporter(Protocol):
     def state(self, state: State, trace: str = "") -> None:
         """It is in this state now; the trace says why, or what it waits for. Saying the same again changes nothing."""
 
+    def doing(self, what: str) -> None:
+        """What it does now to begin: the reason of STARTING when it takes longer than a moment. Changes nothing else."""
+
     def progress(self) -> None:
         """Something moved."""
 

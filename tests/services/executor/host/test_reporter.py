@@ -4,9 +4,12 @@ import os
 import threading
 import time
 
+import pytest
+
 from services.executor.contract.messages import Pulse, decode_event, encode
 from services.executor.contract.spans import Context, Span, said_within
 from services.executor.contract.task import State
+from services.executor.host import reporter as reporting
 from services.executor.host.reporter import SPANS, TaskReporter
 from services.executor.secrets.resolving import remember
 
@@ -47,6 +50,21 @@ def test_counters_begin_with_the_run_and_go_on_through_its_states() -> None:
     assert before <= since <= time.time()
     reporter.state(State.RUNNING)
     assert reporter.pulse().metrics.counted_since == since
+
+
+def test_what_a_task_does_for_longer_than_a_moment_to_begin_is_its_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = TaskReporter(1, threading.Event())
+    told.doing("starting the sink (postgres://db:5432)")
+    assert told.pulse().trace == "", "it may be over at once"
+    monkeypatch.setattr(reporting, "MOMENT_SECONDS", 0.0)
+    assert (told.pulse().state, told.pulse().trace) == (State.STARTING, "starting the sink (postgres://db:5432)")
+    told.state(State.STARTING, "waits until 12:00:00 UTC")
+    pulse = told.pulse()
+    assert (pulse.trace, pulse.logs) == ("waits until 12:00:00 UTC", [])
+    told.state(State.RUNNING)
+    assert told.pulse().trace == ""
 
 
 def test_resting_between_records_is_not_worth_a_line() -> None:

@@ -104,6 +104,8 @@ class RecordingReporter:
     def __init__(self) -> None:
         self.metrics = TaskMetrics()
         self.states: list[tuple[State, str]] = []
+        self.done: list[str] = []
+        """What it did to begin."""
         self.logs: list[tuple[str, str]] = []
         self.spans: list[Span] = []
         self.has_work = False
@@ -115,6 +117,9 @@ class RecordingReporter:
             if not self.states or self.states[-1] != (state, trace):
                 self.states.append((state, trace))
             self._changed.notify_all()
+
+    def doing(self, what: str) -> None:
+        self.done.append(what)
 
     def progress(self) -> None:
         with self._changed:

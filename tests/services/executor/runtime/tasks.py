@@ -31,6 +31,9 @@ class PrintingReporter:
     def state(self, state: State, trace: str = "") -> None:
         say(state=state.name, trace=trace)
 
+    def doing(self, what: str) -> None:
+        pass
+
     def progress(self) -> None:
         pass
 

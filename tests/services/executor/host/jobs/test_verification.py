@@ -78,8 +78,10 @@ class Sides:
     source: NamedConnector
     sink: NamedConnector
 
-    def verify(self, *, keys: list[TableKey] | None = None, token: str = "", seconds: float = 60.0, **tables: str) -> Verified:
-        return verify(VerifyConnector(self.source, [self.sink], tables, keys or [], token, seconds))
+    def verify(
+        self, *, keys: list[TableKey] | None = None, token: str = "", seconds: float = 60.0, next_table: bool = False, **tables: str
+    ) -> Verified:
+        return verify(VerifyConnector(self.source, [self.sink], tables, keys or [], token, seconds, next_table))
 
     def differences(self) -> list[tuple[str, str, str]]:
         """Of all pages: one ends when its time is over, on a busy machine in the middle of a table."""
@@ -336,6 +338,19 @@ def test_more_rows_that_differ_than_an_answer_holds_are_told_in_several(
         token, pages = found.next_page_token, pages + 1
     assert keys == [*range(1, 2501), *range(10_001, 12_501)]
     assert rows == 2_500
+
+
+def test_the_rest_of_a_table_is_left_out_for_the_next_one(
+    database: Database, to_postgres: Sides, copy: "psycopg.Connection[Any]"
+) -> None:
+    table(database, {"id": "INT PRIMARY KEY"})
+    database.run("INSERT INTO t SELECT seq FROM seq_1_to_5000")
+    to_postgres.copy(f"{database.name}.t")
+    copy.execute("DELETE FROM t WHERE id = 5000")
+    begun = to_postgres.verify(seconds=0)
+    assert [each.done for each in begun.tables] == [False]
+    left = to_postgres.verify(token=begun.next_page_token, next_table=True)
+    assert (left.tables, left.differences, left.next_page_token, left.problems) == ([], [], "", [])
 
 
 def test_rows_that_are_asked_for_are_compared_and_no_others(

@@ -1,4 +1,6 @@
+import re
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -6,7 +8,7 @@ import pytest
 from rocketconnect_sdk.errors import RetriableError, SystemAway
 from rocketmq_remoting.errors import NameServersUnavailable
 from services.executor.contract.task import State
-from services.executor.runtime.errors.attempts import Attempts, GaveUp, Stopped
+from services.executor.runtime.errors.attempts import FORMER_OWNER, Attempts, GaveUp, Stopped
 from services.executor.runtime.positions.client import Fenced, PositionsAway
 from services.executor.runtime.task.control import TaskControl
 from tests.services.executor.runtime.conftest import RecordingReporter
@@ -50,12 +52,39 @@ def test_whoever_is_away_while_a_task_begins_is_no_error_and_what_is_busy_is_one
     attempts.beginning = True
     assert attempts.insist("trying", failing_with([NO_BROKER, AWAY, NO_BROKER])) == 1
     assert (reporter.metrics.errors, reporter.metrics.retries) == (0, 0)
-    assert reporter.states[-1][0] is State.WAITING
+    assert [state for state, _ in reporter.states] == [State.WAITING] * 3 + [State.STARTING], "it goes on when all are there"
     assert attempts.insist("trying", failing_with([AWAY, BUSY, AWAY])) == 1
     assert (reporter.metrics.errors, reporter.metrics.retries) == (1, 1)
     attempts.beginning = False
     assert attempts.insist("trying", failing_with([AWAY, AWAY])) == 1
     assert (reporter.metrics.errors, reporter.metrics.retries) == (2, 2)
+
+
+def test_what_a_task_does_to_begin_is_told_with_the_system_that_is_asked_and_nothing_once_it_has_begun() -> None:
+    reporter = RecordingReporter()
+    attempts = Attempts(TaskControl(), reporter, None, 0.001)
+    attempts.beginning = True
+    attempts.insist("looking for topic orders", failing_with([]))
+    attempts.insist("starting the sink", failing_with([AWAY]), at="postgres://db:5432")
+    attempts.beginning = False
+    attempts.insist("writing to the sink", failing_with([]), at="postgres://db:5432")
+    assert reporter.done == ["looking for topic orders", *["starting the sink (postgres://db:5432)"] * 2]
+
+
+def test_a_task_that_waits_an_earlier_owner_out_says_until_when_and_stops_when_it_is_told_to() -> None:
+    reporter, control = RecordingReporter(), TaskControl()
+    attempts = Attempts(control, reporter, None, 0.001)
+    began = time.monotonic()
+    attempts.wait_out(0.2, FORMER_OWNER)
+    assert time.monotonic() - began >= 0.2
+    (state, trace), after = reporter.states
+    assert (state, after) == (State.STARTING, (State.STARTING, ""))
+    assert re.fullmatch(r"waits until \d\d:\d\d:\d\d UTC: an earlier owner may still write until its lease ends", trace)
+    attempts.wait_out(0, FORMER_OWNER)
+    assert reporter.states[-1] == after
+    threading.Timer(0.1, control.stop).start()
+    with pytest.raises(Stopped):
+        attempts.wait_out(600, FORMER_OWNER)
 
 
 def test_a_second_series_counts_again() -> None:

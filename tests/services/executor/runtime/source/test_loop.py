@@ -414,8 +414,12 @@ def test_without_a_lease_nothing_is_sent_until_it_is_renewed(tasks: Tasks) -> No
     running = tasks.start(Kind.SOURCE, {"connector.class": "lines", "files": str(file)}, lease_seconds=-1.0)
     assert "lease" in running.reporter.wait_for_state(State.WAITING)
     assert tasks.bodies() == []
+    running.reporter.wait_for(lambda: running.reporter.metrics.source_remaining_unit == "bytes")
+    assert running.reporter.metrics.source_remaining, "all is read, and nothing of it is there"
     running.lease.renew(boot_seconds() + 60)
     running.reporter.wait_for(lambda: running.reporter.metrics.records_out == 10)
+    running.reporter.wait_for_state(State.IDLE)
+    assert (running.reporter.metrics.source_remaining, running.reporter.metrics.source_remaining_unit) == (0, "lines")
     assert running.stop().clean
     assert tasks.bodies() == lines(10)
 

@@ -1,6 +1,6 @@
 """How long a source will take for what is left."""
 
-from services.executor.runtime.source.time_left import TimeLeft
+from services.executor.runtime.source.time_left import TimeLeft, left_with
 
 
 def seen(*lefts: int | None, unit: str = "bytes", every: float = 1.0) -> list[float | None]:
@@ -45,3 +45,10 @@ def test_another_unit_and_what_was_not_known_begin_anew() -> None:
 
 def test_it_is_asked_as_often_as_one_likes() -> None:
     assert seen(*range(10_000, 0, -1), every=0.001)[-1] is not None
+
+
+def test_what_was_read_and_is_in_no_topic_is_left_too_where_nothing_else_is() -> None:
+    assert left_with(0, "rows", 300) == (300, "bytes")
+    assert left_with(0, "rows", 0) == (0, "rows")
+    assert left_with(7, "rows", 300) == (7, "rows"), "more of another unit says nothing new"
+    assert left_with(None, "", 300) == (None, ""), "not known is never a number"
