@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { endOf, mayOrder, whoOf } from "../../console/src/model/caller.ts";
 import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
 import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
 import { lineOf, samplesOf } from "../../console/src/model/samples.ts";
@@ -264,4 +265,17 @@ test("a line goes over all the time that was seen, from 0 up, and is broken wher
   assert.deepEqual(lineOf(all, "rate", 100, 50, 200), { points: ["0,50 50,0", "100,25 100,25"], least: 0, most: 10, now: 5 });
   assert.equal(lineOf(all, "lag", 100, 50, 200), null);
   assert.deepEqual(lineOf(all, "errors", 100, 50, 200)?.points, ["0,50 50,50 75,50 100,50 100,50"]);
+});
+
+test("the page says who one is, what one may do, and that a token ends", () => {
+  const now = Date.parse("2026-12-31T12:00:00Z");
+  const guest = { name: "guest", role: "ROLE_READ", methods: ["rocketconnect.topic.v1.TopicService/PeekTopic"], expireTime: "2026-12-31T13:00:00Z" };
+  assert.deepEqual(whoOf(guest), { name: "guest", role: "READ", ends: now + 3_600_000 });
+  assert.equal(mayOrder(guest), false);
+  assert.equal(mayOrder({ ...guest, methods: ["rocketconnect.config.v1.ConfigService/CreateConnector"] }), true);
+  assert.equal(whoOf({ name: "", role: "ROLE_UNSPECIFIED", methods: [] }), undefined);
+  assert.deepEqual(whoOf({ name: "alice", role: "ROLE_WRITE" }), { name: "alice", role: "WRITE" });
+  const ends = (left) => endOf({ name: "guest", role: "READ", ends: now + left }, now);
+  assert.deepEqual([90_000_000, 3_600_000, 60_000, -1].map(ends), ["far", "day", "soon", "soon"]);
+  assert.equal(endOf({ name: "alice", role: "WRITE" }, now), "far");
 });

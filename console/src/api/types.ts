@@ -696,6 +696,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who makes this call, and what it may do here
+         * @description Who makes this call, and what it may do here. Nothing of what it has shown is in the answer.
+         */
+        get: operations["AccessService_GetCaller"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plugins": {
         parameters: {
             query?: never;
@@ -975,6 +995,30 @@ export interface components {
                 fix: string;
             }[];
         };
+        /** @description See AccessService.GetCaller. */
+        "access.GetCallerResponse": {
+            /** @description The name that the file of callers has. Empty: nobody is asked who calls. */
+            name?: string;
+            /** @description Its role. */
+            role?: components["schemas"]["access.Role"];
+            /** @description The RPCs that it may call here: "rocketconnect.config.v1.ConfigService/GetConnector". */
+            methods?: string[];
+            /**
+             * Format: date-time
+             * @description When it is let in no more. Not given: its line in the file of callers names no end.
+             */
+            expireTime?: string;
+        };
+        /**
+         * @description What somebody may do.
+         *
+         *     - ROLE_UNSPECIFIED: Nobody is asked who calls: everybody may do everything.
+         *     - ROLE_READ: Look at everything.
+         *     - ROLE_WRITE: That, and everything that users order.
+         *     - ROLE_SERVICE: A service of RocketConnect: everything.
+         * @enum {string}
+         */
+        "access.Role": "ROLE_UNSPECIFIED" | "ROLE_READ" | "ROLE_WRITE" | "ROLE_SERVICE";
         /** @description A unit of work, and who holds it. */
         "cluster.Assignment": {
             /** @description What kind. */
@@ -4272,6 +4316,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["logging.SetLogLevelResponse"];
+                };
+            };
+            /** @description Refused. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    AccessService_GetCaller: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["access.GetCallerResponse"];
                 };
             };
             /** @description Refused. */
