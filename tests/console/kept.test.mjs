@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { keptText, readKept } from "../../console/src/model/drafts.ts";
+import { filtersOf, MOST_OF_TOPIC, queryOf, readFilters, withFilter, withoutFilter } from "../../console/src/model/filters.ts";
 import { sectionsOf } from "../../console/src/model/form.ts";
 
 const PLUGINS = [
@@ -45,4 +46,27 @@ test("what was kept and is no draft, or is too long for one, is not used", () =>
     assert.equal(readKept(JSON.stringify({ ...good, draft: { ...good.draft, ...wrong } })), null, JSON.stringify(wrong));
   for (const wrong of [null, "", "{", "[]", "null", '"a"', "{}"]) assert.equal(readKept(wrong), null, wrong);
   assert.equal(keptOf(draftOf({ sql: "x".repeat(300_000) })), null);
+});
+
+const filter = (name, query = { start: "first", amount: "10" }, topic = "orders") => ({ topic, name, query });
+
+test("a filter is kept by its name, of each topic so many, and the newest of a name counts", () => {
+  let all = withFilter([filter("all", {}, "other")], filter("b"));
+  all = withFilter(all, filter("a"));
+  all = withFilter(all, filter("b", { start: "key", at: "7" }));
+  assert.deepEqual(filtersOf(all, "orders"), [filter("a"), filter("b", { start: "key", at: "7" })]);
+  assert.deepEqual(readFilters(JSON.stringify(all)), all);
+  assert.deepEqual(filtersOf(withoutFilter(all, "orders", "a"), "orders").map((each) => each.name), ["b"]);
+  for (let more = 2; more < MOST_OF_TOPIC; more += 1) all = withFilter(all, filter(`more-${more}`));
+  assert.equal(withFilter(all, filter("one too many")), null);
+  assert.notEqual(withFilter(all, filter("a", {})), null);
+  assert.notEqual(withFilter(all, filter("one", {}, "third")), null);
+  assert.equal(withFilter([], filter("x".repeat(61))), null);
+});
+
+test("of what was kept only filters are taken", () => {
+  const wrong = [null, 1, {}, filter(""), filter("a", { script: "x" }), filter("a", { at: 7 }), filter("a", null), filter("a", { at: "x".repeat(3000) })];
+  assert.deepEqual(readFilters(JSON.stringify([...wrong, filter("good")])), [filter("good")]);
+  for (const text of [null, "", "{", "{}", '"a"']) assert.deepEqual(readFilters(text), []);
+  assert.deepEqual(queryOf({ start: "last", at: "", find: "7", other: "x" }), { start: "last", find: "7" });
 });
