@@ -1226,6 +1226,8 @@ export interface components {
             warnings?: components["schemas"]["connector.Problem"][];
             /** @description What is to be expected of the connector, for people. */
             notes?: string[];
+            /** @description What of the records is masked by a rule of the gateway: see PeekTopicResponse. */
+            masked?: string[];
         };
         /** @description See ConfigService.ReloadPlugins. */
         "config.ReloadPluginsResponse": {
@@ -1645,6 +1647,8 @@ export interface components {
             };
             /** @description What the body has, as it was edited last, where it is a packed message (value.converter=arrow). Not set: it is none. */
             packed?: components["schemas"]["deadletter.PackedRows"];
+            /** @description What is masked by a rule of the gateway: fields by their paths, "value", "key", "headers", "properties", "message". Then it can be replayed, and not edited. */
+            masked?: string[];
         };
         /** @description See DeadletterService.GetReplay. */
         "deadletter.GetReplayResponse": {
@@ -1673,6 +1677,8 @@ export interface components {
             ends?: {
                 [key: string]: string;
             };
+            /** @description What of the returned letters is masked by a rule of the gateway. */
+            masked?: string[];
         };
         /** @description See DeadletterService.ListDeadLetters. */
         "deadletter.ListDeadLettersResponse": {
@@ -1680,6 +1686,8 @@ export interface components {
             deadLetters?: components["schemas"]["deadletter.DeadLetter"][];
             /** @description Empty: the last page. */
             nextPageToken?: string;
+            /** @description What of them is masked by a rule of the gateway: "key", "properties", "message". */
+            masked?: string[];
         };
         /**
          * @description See ReplayOutcome.
@@ -1763,6 +1771,8 @@ export interface components {
              * @description How many more of those that were asked for were given up, and not edited since. They are left out as those that were replayed.
              */
             discarded?: string;
+            /** @description What of the outcomes is masked by a rule of the gateway. */
+            masked?: string[];
         };
         /** @description What would become of a dead letter that is replayed. */
         "deadletter.ReplayOutcome": {
@@ -2600,6 +2610,8 @@ export interface components {
             next?: components["schemas"]["topic.Places"];
             /** @description Why there are no more of them, when something went wrong. */
             trouble?: string;
+            /** @description What of the records is masked by a rule of the gateway: fields by their paths, "value", "key", "headers", "properties", "message". */
+            masked?: string[];
         };
         /** @description Offsets by queue. */
         "topic.Places": {
@@ -2730,6 +2742,8 @@ export interface components {
             garbled?: number;
             /** @description Why this may not be all. */
             trouble?: string;
+            /** @description What is masked: see PeekTopicResponse. */
+            masked?: string[];
         };
         /** @description Something that happened to a message, as the client tells it that did it, by its own clock. */
         "topic.TraceStep": {

@@ -8,6 +8,7 @@ import { go, href } from "../../model/route.ts";
 import { optionsOf, type Peeked, readingOf, type Start, startOf, STARTS, withMore } from "../../model/topics.ts";
 import { Refusal } from "../../parts/asking.tsx";
 import { Choice } from "../../parts/choice.tsx";
+import { Masked } from "../../parts/masked.tsx";
 import { t } from "../../words/words.ts";
 import { Records } from "./records.tsx";
 import { Saved } from "./saved.tsx";
@@ -245,6 +246,7 @@ function Told({ found, converted, newestFirst, find, setFind }: ToldOf) {
         </p>
       ))}
       {found.trouble && <p class="alert lines">{found.trouble}</p>}
+      <Masked of={found.masked} />
       {records.length ? (
         <Records records={records} converted={converted} find={find} setFind={setFind} />
       ) : (
