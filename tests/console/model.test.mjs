@@ -7,6 +7,7 @@ import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, stateOf, topicsO
 import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
 import { lineOf, samplesOf } from "../../console/src/model/samples.ts";
 import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf, withMore } from "../../console/src/model/topics.ts";
+import { idOf, stepsOf, topicOf } from "../../console/src/model/traces.ts";
 import { corrected, cut, editable, fromBase64, hexDump, pretty, same, tabulate, textOf, toBase64 } from "../../console/src/model/values.ts";
 
 const connector = (name, type, config) => ({ name, uid: `uid-${name}`, type: `CONNECTOR_TYPE_${type}`, config });
@@ -278,4 +279,34 @@ test("the page says who one is, what one may do, and that a token ends", () => {
   const ends = (left) => endOf({ name: "guest", role: "READ", ends: now + left }, now);
   assert.deepEqual([90_000_000, 3_600_000, 60_000, -1].map(ends), ["far", "day", "soon", "soon"]);
   assert.equal(endOf({ name: "alice", role: "WRITE" }, now), "far");
+});
+
+test("a message has its trace as steps in their order, with when and where it is stored", () => {
+  const record = { queue: "orders/broker-0/3", offset: "17", storeTime: "2026-01-31T10:00:00.060Z", properties: { UNIQ_KEY: "FD00" } };
+  assert.deepEqual([idOf(record), topicOf(record), idOf({ properties: {} })], ["FD00", "orders", ""]);
+  const steps = [
+    { kind: "TRACE_STEP_KIND_CONSUMED", group: "billing", clientHost: "10.0.0.2", time: "2026-01-31T10:00:01Z", took: "0.006s", result: "failed", retries: 1 },
+    { kind: "TRACE_STEP_KIND_SENT", group: "shop", clientHost: "10.0.0.1", time: "2026-01-31T10:00:00.060Z", took: "1.5s", result: "success" },
+    { kind: "TRACE_STEP_KIND_NEW", time: "2026-01-31T10:00:02Z" },
+  ];
+  const stored = { queue: "orders/broker-0/3", offset: "17", storeTime: "2026-01-31T10:00:00.060Z", storeHost: "10.0.0.9:10911" };
+  const traced = { messages: [{ messageId: "other", steps: [{}] }, { messageId: "FD00", stored, steps }] };
+  assert.deepEqual(
+    stepsOf(record, traced).map((each) => [each.kind, each.who, each.where, each.milliseconds, each.result, each.retries]),
+    [
+      ["SENT", "shop", "10.0.0.1", 1500, "success", 0],
+      ["STORED", "", "10.0.0.9:10911, orders/broker-0/3 17", null, "", 0],
+      ["CONSUMED", "billing", "10.0.0.2", 6, "failed", 1],
+      ["UNSPECIFIED", "", "", null, "", 0],
+    ],
+  );
+  assert.deepEqual(
+    stepsOf(record, { messages: [] }).map((each) => [each.kind, each.time, each.where]),
+    [["STORED", record.storeTime, "orders/broker-0/3 17"]],
+  );
+});
+
+test("what is masked while a topic is followed stays named", () => {
+  const before = { records: [{ queue: "t/b/0" }], masked: ["key"] };
+  assert.deepEqual(withMore(before, { records: [], masked: ["email"] }, 3).masked, ["email", "key"]);
 });

@@ -5,6 +5,7 @@ import { bytesOf, placeOf, TOLD, type TopicRecord } from "../../model/topics.ts"
 import { Table } from "../../parts/table.tsx";
 import { Pairs, Rows, Value } from "../../parts/value.tsx";
 import { bytes, moment, number, t } from "../../words/words.ts";
+import { Trace } from "./trace.tsx";
 
 const FIRST = 300;
 
@@ -116,6 +117,7 @@ function Whole({ record, value, converted }: { record: TopicRecord; value: strin
       )}
       <h3>{t("letter.properties")}</h3>
       <Pairs of={record.properties ?? {}} label={t("letter.properties")} />
+      <Trace record={record} />
       {record.record?.schema && (
         <details>
           <summary>{t("records.schema")}</summary>
