@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { endOf, mayOrder, whoOf } from "../../console/src/model/caller.ts";
 import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
 import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
+import { giveAll, meant } from "../../console/src/model/many.ts";
 import { lineOf, samplesOf } from "../../console/src/model/samples.ts";
 import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf, withMore } from "../../console/src/model/topics.ts";
 import { idOf, stepsOf, topicOf } from "../../console/src/model/traces.ts";
@@ -309,4 +310,28 @@ test("a message has its trace as steps in their order, with when and where it is
 test("what is masked while a topic is followed stays named", () => {
   const before = { records: [{ queue: "t/b/0" }], masked: ["key"] };
   assert.deepEqual(withMore(before, { records: [], masked: ["email"] }, 3).masked, ["email", "key"]);
+});
+
+test("an order to many is for those for which it changes something, and a refusal of one keeps nobody else from it", async () => {
+  const row = (name, wanted) => ({ name, wanted });
+  const chosen = [row("a", "RUNNING"), row("b", "PAUSED"), row("c", "STOPPED")];
+  assert.deepEqual(meant("pause", chosen), { about: ["a"], already: ["b", "c"] });
+  assert.deepEqual(meant("resume", chosen), { about: ["b", "c"], already: ["a"] });
+  assert.deepEqual(meant("restart", chosen), { about: ["a", "b", "c"], already: [] });
+  const names = Array.from({ length: 11 }, (_, index) => `n${index}`);
+  const results = new Map();
+  let [now, most] = [0, 0];
+  await giveAll(
+    names,
+    async (name) => {
+      most = Math.max(most, ++now);
+      await new Promise((done) => setTimeout(done, 1));
+      now -= 1;
+      if (name === "n3") throw new Error("refused");
+    },
+    (name, error) => results.set(name, error?.message),
+  );
+  assert.deepEqual([...results.keys()].sort(), [...names].sort());
+  assert.deepEqual([...results].filter(([, error]) => error), [["n3", "refused"]]);
+  assert.equal(most, 4);
 });
