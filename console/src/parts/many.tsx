@@ -64,13 +64,15 @@ function Confirmation({ order, chosen, close }: { order: Many; chosen: Row[]; cl
       close={close}
     >
       {!results.size && <p>{t(`order.${order}.consequence`, { uid: "" })}</p>}
-      <ul class="results" role="status">
-        {about.map((name) => (
-          <li key={name}>
-            <b>{name}</b> <Became result={results.get(name)} />
-          </li>
-        ))}
-      </ul>
+      <div role="status">
+        <ul>
+          {about.map((name) => (
+            <li key={name}>
+              <b>{name}</b> <Became result={results.get(name)} />
+            </li>
+          ))}
+        </ul>
+      </div>
       {already.length > 0 && <p class="quiet">{t("many.already", { names: already.join(", ") })}</p>}
       {!results.size && <Reason value={reason} change={setReason} />}
     </Asking>
