@@ -14,6 +14,7 @@ import { SignIn } from "./pages/sign-in.tsx";
 import { TopicPage } from "./pages/topics/topic.tsx";
 import { Topics } from "./pages/topics/topics.tsx";
 import { Notice } from "./parts/notice.tsx";
+import { Ending, Me } from "./parts/who.tsx";
 import { chooseLanguage, currentLanguage, t } from "./words/words.ts";
 
 export function App() {
@@ -59,6 +60,7 @@ export function App() {
           )}
         </nav>
         <div class="choices">
+          {session.who && <Me who={session.who} />}
           <ThemeChoice />
           <button
             type="button"
@@ -82,6 +84,7 @@ export function App() {
       </header>
       <main ref={main} tabIndex={-1} id="main">
         <Notice />
+        {session.who && <Ending who={session.who} />}
         {session.signsIn ? <SignIn refused={session.refused} /> : <Page route={route} />}
       </main>
     </div>

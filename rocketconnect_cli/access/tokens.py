@@ -1,17 +1,19 @@
 """The commands `rocketconnect token ...`: the file that says who may call, on this machine; no service is asked."""
 
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from rocketconnect_cli import durations
 from rocketconnect_cli.api import ApiError, Exit
 from rocketconnect_cli.mistyped import Commands
 from rocketconnect_cli.output import Output, OutputOption, emit, err, table_of, with_api
 from rocketconnect_kit.access.roles import Role
 from rocketconnect_kit.access.signing import public_key
-from rocketconnect_kit.access.tokens import Known, key_line, line, new_token, parse
+from rocketconnect_kit.access.tokens import Identity, Known, end_text, key_line, line, new_token, parse
 from rocketconnect_sdk.wording.counts import counted
 
 app = typer.Typer(cls=Commands, no_args_is_help=True, help="Say who may call the gateway and the services, and as what.")
@@ -31,6 +33,7 @@ def create(
     role: Annotated[
         Role, typer.Option(help="read: look at everything. write: order as well. service, worker: RocketConnect's own processes.")
     ] = Role.READ,
+    lasts: Annotated[float | None, durations.option("From then on nobody is let in by it.", "--lasts", least=1)] = None,
     file: FileOption = _CALLERS,
     output: OutputOption = Output.TABLE,
 ) -> None:
@@ -41,16 +44,20 @@ def create(
     """
     token = new_token()
     try:
-        text = line(name, role, token)
+        until = None if lasts is None else datetime.now(UTC) + timedelta(seconds=lasts)
+        text = line(name, role, token, until)
     except ValueError as error:
         raise ApiError(Exit.WRONG, {"detail": f"{error}."}) from None
+    except OverflowError:
+        raise ApiError(Exit.WRONG, {"detail": "--lasts is too long. Leave it out, and the token lasts for good."}) from None
     if role is Role.SERVICE:
-        text += key_line(name, role, _public_key(token))
+        text += key_line(name, role, _public_key(token), until)
     there = _read(file)
     if any(each.name == name for each in (*there.by_digest.values(), *there.by_certificate.values())):
         err.print(f"{file} has another line for {name}: delete it to take that token back.", style="yellow", markup=False)
     _add(file, text)
-    emit(output, {"name": name, "role": role.value, "token": token, "file": str(file)}, lambda: token)
+    ends = {} if until is None else {"until": end_text(until)}
+    emit(output, {"name": name, "role": role.value, "token": token, "file": str(file), **ends}, lambda: token)
 
 
 @app.command()
@@ -100,14 +107,19 @@ def _add(file: Path, text: str) -> None:
 def list_tokens(file: FileOption = _CALLERS, output: OutputOption = Output.TABLE) -> None:
     """List who may call, and as what; and what is wrong with the file."""
     known = _read(file)
-    rows = [(each.name, each.role.value, "token") for each in known.by_digest.values()]
-    rows += [(each.name, each.role.value, "signature") for each in known.by_key.values()]
-    rows += [(each.name, each.role.value, "certificate") for each in known.by_certificate.values()]
-    shown = {"callers": [dict(zip(("name", "role", "shows"), row, strict=True)) for row in rows], "problems": list(known.problems)}
-    emit(output, shown, lambda: table_of(("NAME", "ROLE", "SHOWS"), rows))
+    kinds = (("token", known.by_digest), ("signature", known.by_key), ("certificate", known.by_certificate))
+    callers = [_shown(each, kind) for kind, found in kinds for each in found.values()]
+    rows = [(each["name"], each["role"], each["shows"], each.get("until", "")) for each in callers]
+    shown = {"callers": callers, "problems": list(known.problems)}
+    emit(output, shown, lambda: table_of(("NAME", "ROLE", "SHOWS", "UNTIL"), rows))
     if known.problems:
         detail = f"{file}: {counted(known.problems, 'line')} let nobody in: {'; '.join(known.problems)}."
         raise ApiError(Exit.WRONG, {"detail": detail})
+
+
+def _shown(who: Identity, shows: str) -> dict[str, str]:
+    ends = {} if who.until is None else {"until": end_text(who.until)}
+    return {"name": who.name, "role": who.role.value, "shows": shows, **ends}
 
 
 def _read(file: Path) -> Known:

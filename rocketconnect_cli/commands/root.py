@@ -7,6 +7,7 @@ import typer
 
 from rocketconnect_cli.access import tokens
 from rocketconnect_cli.access.profile import CURRENT, Profile, chosen
+from rocketconnect_cli.access.whoami import whoami
 from rocketconnect_cli.api import ApiError
 from rocketconnect_cli.commands import cluster, connector, plugins, position, secret, topic, worker
 from rocketconnect_cli.commands.apply import apply
@@ -40,6 +41,7 @@ _ORDER = (
     "import",
     "secret",
     "token",
+    "whoami",
     "cluster",
     "worker",
     "backup",
@@ -80,6 +82,7 @@ app.add_typer(worker.app, name="worker")
 app.add_typer(tokens.app, name="token")
 app.add_typer(imports.app, name="import")
 imports.app.command(name="rocketmq-connect")(rocketmq_connect)
+app.command(name="whoami")(whoami)
 app.command(name="apply")(apply)
 app.command(name="preview")(preview)
 app.command(name="verify")(verify)

@@ -18,6 +18,7 @@ class Role(Enum):
 
 _READ = frozenset(
     {
+        "access.v1.AccessService/GetCaller",
         "config.v1.ConfigService/GetConnector",
         "config.v1.ConfigService/ListConnectors",
         "config.v1.ConfigService/WatchConnectors",

@@ -2,8 +2,9 @@
 
 import re
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,8 +20,11 @@ _MARK = "rct_"
 _HASH = "sha256:"
 _KEY = "ed25519:"
 _CERTIFICATE = "certificate"
+_UNTIL = "until="
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@*-]{0,127}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_WORDS = (3, 4)
+"""So many a line has, without and with an end."""
 _Seen = tuple[int, int, int]
 _GONE: _Seen = (0, 0, 0)
 _log = get_logger(__name__)
@@ -33,10 +37,12 @@ class Identity:
     Attributes:
         name: As the file has it; of a worker the id that it has, in which * stands for any characters.
         role: What it may do.
+        until: From then on it is not known; None: it is for as long as its line stands there.
     """
 
     name: str
     role: Role
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +75,30 @@ def digest(token: str) -> str:
     return sha256(token.encode()).hexdigest()
 
 
-def line(name: str, role: Role, token: str) -> str:
+def line(name: str, role: Role, token: str, until: datetime | None = None) -> str:
     """Return the line for somebody who shows this token.
 
     Raises:
         ValueError: the name cannot be one; the text says how to write it.
     """
-    if problem := name_problem(name):
-        raise ValueError(problem)
-    return f"{name} {role.value} {_HASH}{digest(token)}\n"
+    return _line(name, role, f"{_HASH}{digest(token)}", until)
 
 
-def key_line(name: str, role: Role, key: str) -> str:
+def key_line(name: str, role: Role, key: str, until: datetime | None = None) -> str:
     """Return the line for somebody who signs calls with this public key; see `signing`. Raises as `line` does."""
+    return _line(name, role, f"{_KEY}{key}", until)
+
+
+def _line(name: str, role: Role, shown: str, until: datetime | None) -> str:
     if problem := name_problem(name):
         raise ValueError(problem)
-    return f"{name} {role.value} {_KEY}{key}\n"
+    end = "" if until is None else f" {_UNTIL}{end_text(until)}"
+    return f"{name} {role.value} {shown}{end}\n"
+
+
+def end_text(until: datetime) -> str:
+    """Return an end as a line has it: 2026-12-31T00:00:00Z."""
+    return until.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def name_problem(name: str) -> str:
@@ -97,7 +111,8 @@ def name_problem(name: str) -> str:
 def parse(text: str) -> Known:
     """Return who may call, as the text of a file says: lines of "NAME ROLE" and sha256:DIGEST, ed25519:KEY or certificate.
 
-    Lines that are empty or begin with # mean nothing; one that is wrong lets nobody in, and the others stay right.
+    With until=TIME behind it somebody is known until then. Lines that are empty or begin with # mean nothing; one that is wrong
+    lets nobody in, and the others stay right.
     """
     by_digest: dict[str, Identity] = {}
     by_certificate: dict[str, Identity] = {}
@@ -110,8 +125,8 @@ def parse(text: str) -> Known:
         if problem:
             problems.append(f"line {number}: {problem}")
             continue
-        name, role, shown = words
-        identity = Identity(name, Role(role))
+        name, role, shown, *end = words
+        identity = Identity(name, Role(role), _until(end[0]) if end else None)
         if shown == _CERTIFICATE:
             by_certificate[name] = identity
         elif shown.startswith(_KEY):
@@ -129,10 +144,12 @@ class Tokens:
 
     Args:
         files: Their paths. While one is not there, or cannot be read, nobody is let in by it.
+        now: The time, with its zone.
     """
 
-    def __init__(self, files: Sequence[Path]) -> None:
+    def __init__(self, files: Sequence[Path], now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._files = [_Watched(path) for path in files]
+        self._now = now
         self.known()
 
     def known(self) -> Sequence[Known]:
@@ -152,11 +169,15 @@ class Tokens:
             kind, _, token = authorization.partition(" ")
             shown = digest(token.strip()) if kind.lower() == BEARER.lower() else ""
             found = (each.by_digest.get(shown) for each in self.known())
-        return next((each for each in found if each is not None), None)
+        return next((each for each in found if each is not None and self._is_known(each)), None)
 
     def signer(self, key: str) -> Identity | None:
         """Return who signs calls with a key, of which this is the public half; None: nobody who is known."""
-        return next((each.by_key[key] for each in self.known() if key in each.by_key), None)
+        found = (each.by_key.get(key) for each in self.known())
+        return next((each for each in found if each is not None and self._is_known(each)), None)
+
+    def _is_known(self, who: Identity) -> bool:
+        return who.until is None or self._now() < who.until
 
 
 class _Watched:
@@ -226,9 +247,9 @@ def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _line_problem(words: list[str]) -> str:
-    if len(words) != 3:
+    if len(words) not in _WORDS:
         return f'write "NAME ROLE {_HASH}DIGEST", "NAME ROLE {_KEY}KEY" or "NAME ROLE {_CERTIFICATE}"'
-    name, role, shown = words
+    name, role, shown, *end = words
     if problem := name_problem(name):
         return problem
     if role not in {each.value for each in Role}:
@@ -238,4 +259,16 @@ def _line_problem(words: list[str]) -> str:
         # Not shown: it may be a token that somebody wrote there by mistake.
         fix = "`rocketconnect token create` makes one"
         return f"the third word is neither {_CERTIFICATE} nor {_HASH} or {_KEY} with 64 digits from 0 to f; {fix}"
+    if end and _until(end[0]) is None:
+        return f"the fourth word is no time with a zone; write {_UNTIL}2026-12-31T00:00:00Z, or leave it out"
     return ""
+
+
+def _until(word: str) -> datetime | None:
+    """Return the end that a word names; None: it names none."""
+    try:
+        named = datetime.fromisoformat(word.removeprefix(_UNTIL))
+        # What has no zone would mean another time on another machine.
+        return named.astimezone(UTC) if word.startswith(_UNTIL) and named.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None

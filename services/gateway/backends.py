@@ -14,6 +14,9 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from rocketconnect.cluster.v1 import cluster_service_pb2 as cluster
+from rocketconnect.config.v1 import config_service_pb2 as config
+from rocketconnect.connector.v1 import connector_pb2
+from rocketconnect.deadletter.v1 import deadletter_service_pb2 as letters
 
 from rocketconnect_kit.access.asking import ASKED_BY, asked_by
 from rocketconnect_kit.calls.channel import channel
@@ -21,7 +24,10 @@ from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 from services.gateway import executors
+from services.gateway.identity import caller
 from services.gateway.levels.everywhere import LevelsEverywhere
+from services.gateway.masking.masking import Masking
+from services.gateway.masking.rules import Rules
 from services.gateway.orders.orders import Orders
 
 SERVICES = ("config", "position", "state", "cluster")
@@ -32,6 +38,8 @@ WATCH_SECONDS = 3600.0
 PAGE_SIZE = 500
 
 _LIST_WORKERS = cluster.DESCRIPTOR.services_by_name["ClusterService"].methods_by_name["ListWorkers"]
+_LIST_CONNECTORS = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name["ListConnectors"]
+_GET_LETTER = letters.DESCRIPTOR.services_by_name["DeadletterService"].methods_by_name["GetDeadLetter"]
 
 M = TypeVar("M", bound=Message)
 
@@ -43,15 +51,17 @@ class Backends:
         settings: The addresses.
         read_seconds: The deadline of calls that only read.
         write_seconds: The deadline of calls that change or check something.
+        mask: What is masked in answers that show records: see `Rules`.
     """
 
-    def __init__(self, settings: ServiceSettings, *, read_seconds: float, write_seconds: float) -> None:
+    def __init__(self, settings: ServiceSettings, *, read_seconds: float, write_seconds: float, mask: str = "") -> None:
         self._read_seconds = read_seconds
         self._write_seconds = write_seconds
         self._channels = {name: channel(getattr(settings, f"{name}_address"), settings, service=name) for name in SERVICES}
         self._executors = executors.Executors(settings, self.workers)
         self._levels = LevelsEverywhere(settings, self._channels, self._executors.channels, self.workers)
         self._orders = Orders(partial(self.unary, reads=False), self._channels, self._executors.channels, write_seconds)
+        self._masking = Masking(Rules(mask), self.connectors, partial(self.unary, _GET_LETTER, reads=True))
         self._watches: set[grpc.aio.UnaryStreamCall[Message, Message]] = set()
 
     async def close(self) -> None:
@@ -73,13 +83,24 @@ class Backends:
             seconds: The caller's own deadline; None: the one of its kind.
 
         Raises:
-            ServiceError: the service's answer; SERVICE_AWAY or SERVICE_TIMEOUT when it gave none, with its name; NO_EXECUTOR.
+            ServiceError: the service's answer; SERVICE_AWAY or SERVICE_TIMEOUT when it gave none, with its name; NO_EXECUTOR;
+                MASKED: see `Masking`.
         """
+        if not self._masking.concerns(request):
+            return await self._answered(method, request, reads=reads, seconds=seconds)
+        fields = await self._masking.check(request)
+        answer = await self._answered(method, request, reads=reads, seconds=seconds)
+        self._masking.hide(request, answer, fields)
+        return answer
+
+    async def _answered(self, method: MethodDescriptor, request: Message, *, reads: bool, seconds: float | None) -> Message:
         service = service_of(method)
         if seconds is None:
             seconds = self._read_seconds if reads else self._write_seconds
         if service == "logging":
             return await self._levels.answer(method.name, request, seconds)
+        if service == "access":
+            return caller.told()
         if service in executors.PACKAGES:
             answered = await self._orders.carried_out(request)
             return answered or await self._executors.unary(method, request, seconds, reads=reads)
@@ -152,6 +173,12 @@ class Backends:
         """Return all workers, living and dead; raises as `unary` does."""
         request = cluster.ListWorkersRequest()
         return [worker async for page in self.pages(_LIST_WORKERS, request, cluster.ListWorkersResponse) for worker in page.workers]
+
+    async def connectors(self) -> Sequence[connector_pb2.Connector]:
+        """Return all connectors; raises as `unary` does."""
+        request = config.ListConnectorsRequest()
+        pages = self.pages(_LIST_CONNECTORS, request, config.ListConnectorsResponse)
+        return [connector async for page in pages for connector in page.connectors]
 
     async def _probe(self, service: str) -> str:
         request = health_pb2.HealthCheckRequest()

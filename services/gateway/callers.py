@@ -38,7 +38,7 @@ class Callers:
             return None
         who = self._tokens.who(authorization, certificate)
         if who is None:
-            what = "is not known" if authorization is None else "shows a token that is not known"
+            what = "is not known" if authorization is None else "shows a token that is not known, or has ended"
             detail = f"who asks {what}; {HOW}"
             raise RequestRejected(Problem(401, NOT_KNOWN, detail, headers={"WWW-Authenticate": 'Bearer realm="rocketconnect"'}))
         if not _may_ask(who.role, route):

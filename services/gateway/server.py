@@ -48,7 +48,7 @@ async def run(settings: GatewaySettings) -> int:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, signals.put_nowait, int(number))
-    backends = Backends(settings, read_seconds=settings.read_seconds, write_seconds=settings.call_seconds)
+    backends = Backends(settings, read_seconds=settings.read_seconds, write_seconds=settings.call_seconds, mask=settings.mask)
     try:
         end_tracing = tracing.start("gateway")
         listener = _listen(settings.host, settings.port)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from rocketconnect_kit.settings import ServiceSettings, is_loopback, pem_file, setting
 from services.gateway.backends import SERVICES
+from services.gateway.masking.rules import Rules
 
 
 def listed(value: str) -> tuple[str, ...]:
@@ -46,6 +47,11 @@ class GatewaySettings(ServiceSettings):
     )
     allowed_origins: str = setting(
         "", "origins (https://console.example.org), separated by commas, whose pages may change something", check=_origins
+    )
+    mask: str = setting(
+        "",
+        "fields whose values are shown to nobody: TOPIC=field,path.to.field; TOPIC=..., where * in TOPIC stands for any characters",
+        check=Rules,
     )
 
     @property

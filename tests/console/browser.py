@@ -87,19 +87,23 @@ class Page:
 
     def call(self, method: str, **given: Any) -> dict[str, Any]:
         """What the browser answers to a command of the protocol."""
-        self._number += 1
-        message: dict[str, Any] = {"id": self._number, "method": method, "params": given}
-        if self._session:
-            message["sessionId"] = self._session
-        os.write(self._told, json.dumps(message).encode() + b"\0")
+        number = self._send(method, given)
         while True:
             answer = self._next()
-            if answer.get("id") == self._number:
+            if answer.get("id") == number:
                 if "error" in answer:
                     msg = f"{method}: {answer['error']}"
                     raise PageFailed(msg)
                 return dict(answer["result"])
             self._note(answer)
+
+    def _send(self, method: str, given: dict[str, Any]) -> int:
+        self._number += 1
+        message: dict[str, Any] = {"id": self._number, "method": method, "params": given}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._told, json.dumps(message).encode() + b"\0")
+        return self._number
 
     def _next(self) -> dict[str, Any]:
         until = time.monotonic() + LIMIT
@@ -114,6 +118,9 @@ class Page:
         return dict(json.loads(line))
 
     def _note(self, event: dict[str, Any]) -> None:
+        if event.get("method") == "Page.javascriptDialogOpening":
+            # Whether to leave the page: yes. Until then it answers nothing else.
+            self._send("Page.handleJavaScriptDialog", {"accept": True})
         if event.get("method") == "Runtime.exceptionThrown":
             details = event["params"]["exceptionDetails"]
             self.troubles.append(str(details.get("exception", {}).get("description", details["text"])))

@@ -2,10 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { endOf, mayOrder, whoOf } from "../../console/src/model/caller.ts";
 import { differences, isOfForm, lagOf, rateOf, rowsOf, sinceOf, sourcesOf, stateOf, topicsOf } from "../../console/src/model/connectors.ts";
 import { areTaken, correctedOf, filterOf, marksOf, ordered, rowsText } from "../../console/src/model/letters.ts";
+import { giveAll, meant } from "../../console/src/model/many.ts";
 import { lineOf, samplesOf } from "../../console/src/model/samples.ts";
 import { bytesOf, messagesOf, optionsOf, placeOf, readingOf, startOf, usesOf, withMore } from "../../console/src/model/topics.ts";
+import { idOf, stepsOf, topicOf } from "../../console/src/model/traces.ts";
 import { corrected, cut, editable, fromBase64, hexDump, pretty, same, tabulate, textOf, toBase64 } from "../../console/src/model/values.ts";
 
 const connector = (name, type, config) => ({ name, uid: `uid-${name}`, type: `CONNECTOR_TYPE_${type}`, config });
@@ -278,4 +281,71 @@ test("a line goes over all the time that was seen, from 0 up, and is broken wher
   assert.deepEqual(lineOf(all, "rate", 100, 50, 200), { points: ["0,50 50,0", "100,25 100,25"], least: 0, most: 10, now: 5 });
   assert.equal(lineOf(all, "lag", 100, 50, 200), null);
   assert.deepEqual(lineOf(all, "errors", 100, 50, 200)?.points, ["0,50 50,50 75,50 100,50 100,50"]);
+});
+
+test("the page says who one is, what one may do, and that a token ends", () => {
+  const now = Date.parse("2026-12-31T12:00:00Z");
+  const guest = { name: "guest", role: "ROLE_READ", methods: ["rocketconnect.topic.v1.TopicService/PeekTopic"], expireTime: "2026-12-31T13:00:00Z" };
+  assert.deepEqual(whoOf(guest), { name: "guest", role: "READ", ends: now + 3_600_000 });
+  assert.equal(mayOrder(guest), false);
+  assert.equal(mayOrder({ ...guest, methods: ["rocketconnect.config.v1.ConfigService/CreateConnector"] }), true);
+  assert.equal(whoOf({ name: "", role: "ROLE_UNSPECIFIED", methods: [] }), undefined);
+  assert.deepEqual(whoOf({ name: "alice", role: "ROLE_WRITE" }), { name: "alice", role: "WRITE" });
+  const ends = (left) => endOf({ name: "guest", role: "READ", ends: now + left }, now);
+  assert.deepEqual([90_000_000, 3_600_000, 60_000, -1].map(ends), ["far", "day", "soon", "soon"]);
+  assert.equal(endOf({ name: "alice", role: "WRITE" }, now), "far");
+});
+
+test("a message has its trace as steps in their order, with when and where it is stored", () => {
+  const record = { queue: "orders/broker-0/3", offset: "17", storeTime: "2026-01-31T10:00:00.060Z", properties: { UNIQ_KEY: "FD00" } };
+  assert.deepEqual([idOf(record), topicOf(record), idOf({ properties: {} })], ["FD00", "orders", ""]);
+  const steps = [
+    { kind: "TRACE_STEP_KIND_CONSUMED", group: "billing", clientHost: "10.0.0.2", time: "2026-01-31T10:00:01Z", took: "0.006s", result: "failed", retries: 1 },
+    { kind: "TRACE_STEP_KIND_SENT", group: "shop", clientHost: "10.0.0.1", time: "2026-01-31T10:00:00.060Z", took: "1.5s", result: "success" },
+    { kind: "TRACE_STEP_KIND_NEW", time: "2026-01-31T10:00:02Z" },
+  ];
+  const stored = { queue: "orders/broker-0/3", offset: "17", storeTime: "2026-01-31T10:00:00.060Z", storeHost: "10.0.0.9:10911" };
+  const traced = { messages: [{ messageId: "other", steps: [{}] }, { messageId: "FD00", stored, steps }] };
+  assert.deepEqual(
+    stepsOf(record, traced).map((each) => [each.kind, each.who, each.where, each.milliseconds, each.result, each.retries]),
+    [
+      ["SENT", "shop", "10.0.0.1", 1500, "success", 0],
+      ["STORED", "", "10.0.0.9:10911, orders/broker-0/3 17", null, "", 0],
+      ["CONSUMED", "billing", "10.0.0.2", 6, "failed", 1],
+      ["UNSPECIFIED", "", "", null, "", 0],
+    ],
+  );
+  assert.deepEqual(
+    stepsOf(record, { messages: [] }).map((each) => [each.kind, each.time, each.where]),
+    [["STORED", record.storeTime, "orders/broker-0/3 17"]],
+  );
+});
+
+test("what is masked while a topic is followed stays named", () => {
+  const before = { records: [{ queue: "t/b/0" }], masked: ["key"] };
+  assert.deepEqual(withMore(before, { records: [], masked: ["email"] }, 3).masked, ["email", "key"]);
+});
+
+test("an order to many is for those for which it changes something, and a refusal of one keeps nobody else from it", async () => {
+  const row = (name, wanted) => ({ name, wanted });
+  const chosen = [row("a", "RUNNING"), row("b", "PAUSED"), row("c", "STOPPED")];
+  assert.deepEqual(meant("pause", chosen), { about: ["a"], already: ["b", "c"] });
+  assert.deepEqual(meant("resume", chosen), { about: ["b", "c"], already: ["a"] });
+  assert.deepEqual(meant("restart", chosen), { about: ["a", "b", "c"], already: [] });
+  const names = Array.from({ length: 11 }, (_, index) => `n${index}`);
+  const results = new Map();
+  let [now, most] = [0, 0];
+  await giveAll(
+    names,
+    async (name) => {
+      most = Math.max(most, ++now);
+      await new Promise((done) => setTimeout(done, 1));
+      now -= 1;
+      if (name === "n3") throw new Error("refused");
+    },
+    (name, error) => results.set(name, error?.message),
+  );
+  assert.deepEqual([...results.keys()].sort(), [...names].sort());
+  assert.deepEqual([...results].filter(([, error]) => error), [["n3", "refused"]]);
+  assert.equal(most, 4);
 });

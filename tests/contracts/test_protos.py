@@ -11,6 +11,7 @@ from pathlib import Path
 import grpc
 import pytest
 from google.protobuf.descriptor import EnumDescriptor, FileDescriptor, MethodDescriptor, ServiceDescriptor
+from rocketconnect.access.v1 import access_service_pb2
 from rocketconnect.cluster.v1 import cluster_service_pb2
 from rocketconnect.config.v1 import config_service_pb2
 from rocketconnect.connector.v1 import connector_pb2
@@ -30,6 +31,7 @@ from tests.deploy.releases import Release, releases
 ROOT = Path(__file__).parents[2]
 BUF = Path(sys.executable).with_name("buf")
 FILES: tuple[FileDescriptor, ...] = (
+    access_service_pb2.DESCRIPTOR,
     cluster_service_pb2.DESCRIPTOR,
     config_service_pb2.DESCRIPTOR,
     keystore_service_pb2.DESCRIPTOR,

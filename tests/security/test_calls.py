@@ -31,6 +31,7 @@ class Row(NamedTuple):
 
 
 TABLE = {
+    "access.v1.AccessService/GetCaller": Row(LOOKS),
     "cluster.v1.ClusterService/DeregisterWorker": Row(EXECUTORS),
     "cluster.v1.ClusterService/DrainWorker": Row(ORDERS),
     "cluster.v1.ClusterService/GetAssignment": Row(LOOKS),

@@ -696,6 +696,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Who makes this call, and what it may do here
+         * @description Who makes this call, and what it may do here. Nothing of what it has shown is in the answer.
+         */
+        get: operations["AccessService_GetCaller"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/plugins": {
         parameters: {
             query?: never;
@@ -975,6 +995,30 @@ export interface components {
                 fix: string;
             }[];
         };
+        /** @description See AccessService.GetCaller. */
+        "access.GetCallerResponse": {
+            /** @description The name that the file of callers has. Empty: nobody is asked who calls. */
+            name?: string;
+            /** @description Its role. */
+            role?: components["schemas"]["access.Role"];
+            /** @description The RPCs that it may call here: "rocketconnect.config.v1.ConfigService/GetConnector". */
+            methods?: string[];
+            /**
+             * Format: date-time
+             * @description When it is let in no more. Not given: its line in the file of callers names no end.
+             */
+            expireTime?: string;
+        };
+        /**
+         * @description What somebody may do.
+         *
+         *     - ROLE_UNSPECIFIED: Nobody is asked who calls: everybody may do everything.
+         *     - ROLE_READ: Look at everything.
+         *     - ROLE_WRITE: That, and everything that users order.
+         *     - ROLE_SERVICE: A service of RocketConnect: everything.
+         * @enum {string}
+         */
+        "access.Role": "ROLE_UNSPECIFIED" | "ROLE_READ" | "ROLE_WRITE" | "ROLE_SERVICE";
         /** @description A unit of work, and who holds it. */
         "cluster.Assignment": {
             /** @description What kind. */
@@ -1182,6 +1226,8 @@ export interface components {
             warnings?: components["schemas"]["connector.Problem"][];
             /** @description What is to be expected of the connector, for people. */
             notes?: string[];
+            /** @description What of the records is masked by a rule of the gateway: see PeekTopicResponse. */
+            masked?: string[];
         };
         /** @description See ConfigService.ReloadPlugins. */
         "config.ReloadPluginsResponse": {
@@ -1601,6 +1647,8 @@ export interface components {
             };
             /** @description What the body has, as it was edited last, where it is a packed message (value.converter=arrow). Not set: it is none. */
             packed?: components["schemas"]["deadletter.PackedRows"];
+            /** @description What is masked by a rule of the gateway: fields by their paths, "value", "key", "headers", "properties", "message". Then it can be replayed, and not edited. */
+            masked?: string[];
         };
         /** @description See DeadletterService.GetReplay. */
         "deadletter.GetReplayResponse": {
@@ -1629,6 +1677,8 @@ export interface components {
             ends?: {
                 [key: string]: string;
             };
+            /** @description What of the returned letters is masked by a rule of the gateway. */
+            masked?: string[];
         };
         /** @description See DeadletterService.ListDeadLetters. */
         "deadletter.ListDeadLettersResponse": {
@@ -1636,6 +1686,8 @@ export interface components {
             deadLetters?: components["schemas"]["deadletter.DeadLetter"][];
             /** @description Empty: the last page. */
             nextPageToken?: string;
+            /** @description What of them is masked by a rule of the gateway: "key", "properties", "message". */
+            masked?: string[];
         };
         /**
          * @description See ReplayOutcome.
@@ -1719,6 +1771,8 @@ export interface components {
              * @description How many more of those that were asked for were given up, and not edited since. They are left out as those that were replayed.
              */
             discarded?: string;
+            /** @description What of the outcomes is masked by a rule of the gateway. */
+            masked?: string[];
         };
         /** @description What would become of a dead letter that is replayed. */
         "deadletter.ReplayOutcome": {
@@ -2556,6 +2610,8 @@ export interface components {
             next?: components["schemas"]["topic.Places"];
             /** @description Why there are no more of them, when something went wrong. */
             trouble?: string;
+            /** @description What of the records is masked by a rule of the gateway: fields by their paths, "value", "key", "headers", "properties", "message". */
+            masked?: string[];
         };
         /** @description Offsets by queue. */
         "topic.Places": {
@@ -2686,6 +2742,8 @@ export interface components {
             garbled?: number;
             /** @description Why this may not be all. */
             trouble?: string;
+            /** @description What is masked: see PeekTopicResponse. */
+            masked?: string[];
         };
         /** @description Something that happened to a message, as the client tells it that did it, by its own clock. */
         "topic.TraceStep": {
@@ -4274,6 +4332,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["logging.SetLogLevelResponse"];
+                };
+            };
+            /** @description Refused. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    AccessService_GetCaller: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["access.GetCallerResponse"];
                 };
             };
             /** @description Refused. */

@@ -34,7 +34,7 @@ const CONVERTERS: readonly string[] = ["key.converter", "value.converter"];
 const STEPS = { transforms: "TRANSFORM", predicates: "PREDICATE" } as const;
 const HALVES = { source: "SOURCE", sink: "SINK" } as const;
 const NAME = ".NAME.";
-const REFERENCE = /\$\{\w+:[^}]+\}/;
+export const REFERENCE = /\$\{\w+:[^}]+\}/;
 
 /** The plugin of a kind that a name or an alias means. */
 export function pluginOf(plugins: readonly Plugin[], kinds: readonly string[], name: string): Plugin | undefined {

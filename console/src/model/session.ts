@@ -2,6 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { ask, Away, keepToken, Refused } from "../api/client.ts";
+import { t } from "../words/words.ts";
+import { type Caller, mayOrder, type Who, whoOf } from "./caller.ts";
 
 export interface Session {
   /** Nothing is shown before a token is given. */
@@ -12,26 +14,34 @@ export interface Session {
   readOnly?: string;
   /** Somebody shows a token. */
   known: boolean;
+  /** Whom the gateway takes this for; undefined: it asks nobody, or has not said yet. */
+  who?: Who;
 }
 
 const AGAIN_MS = 5000;
+const OFTEN_MS = 60_000;
+const BROKEN = 500;
 
-let current: Session = { signsIn: false, known: false };
-const listeners = new Set<(session: Session) => void>();
+type Known = Omit<Session, "readOnly"> & { reads?: boolean };
 
-function become(next: Session): void {
+let current: Known = { signsIn: false, known: false };
+let timer = 0;
+const listeners = new Set<(session: Known) => void>();
+
+function become(next: Known): void {
   current = next;
   listeners.forEach((each) => each(next));
 }
 
 export function useSession(): Session {
-  const [session, setSession] = useState(current);
+  const [{ reads, ...session }, setSession] = useState(current);
   useEffect(() => {
     setSession(current);
     listeners.add(setSession);
     return () => void listeners.delete(setSession);
   }, []);
-  return session;
+  // Made here, so that it is in the language of now.
+  return reads ? { ...session, readOnly: t("session.reads", { name: session.who?.name ?? "" }) } : session;
 }
 
 /** The gateway does not know who asks (any more). */
@@ -46,26 +56,27 @@ export async function signIn(shown: string): Promise<void> {
   await learn(true);
 }
 
-/** Asks what may be done here: a check of an empty configuration changes nothing, and is for those who may change something. */
+/** Asks who this is and what may be done here, now and then again: roles change, and tokens end. */
 export async function learn(known: boolean): Promise<void> {
+  clearTimeout(timer);
+  let again = OFTEN_MS;
   try {
-    await ask("v1/connectors:validate", { method: "POST", body: { config: {} } });
+    const caller = await ask<Caller>("v1/me");
+    become({ signsIn: false, known, who: whoOf(caller), reads: !mayOrder(caller) });
   } catch (error) {
-    if (error instanceof Away) {
+    if (error instanceof Refused && error.problem.status === 401) {
+      signedOut(known ? error.problem.detail : undefined);
+      return;
+    }
+    if (!(error instanceof Refused || error instanceof Away)) throw error;
+    if (error instanceof Away || error.problem.status >= BROKEN) {
+      // What was known of it stays as it was.
+      again = AGAIN_MS;
       become({ ...current, known });
-      setTimeout(() => void learn(known), AGAIN_MS);
-      return;
-    }
-    if (!(error instanceof Refused)) throw error;
-    const { status, reason, detail } = error.problem;
-    if (status === 401) {
-      signedOut(known ? detail : undefined);
-      return;
-    }
-    if (status === 403 && reason === "NOT_ALLOWED") {
-      become({ signsIn: false, known, readOnly: detail });
-      return;
+    } else {
+      become({ signsIn: false, known });
     }
   }
-  become({ signsIn: false, known });
+  clearTimeout(timer);
+  timer = window.setTimeout(() => void (current.signsIn || learn(current.known)), again);
 }

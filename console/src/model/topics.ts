@@ -82,7 +82,8 @@ export function startOf(start: Start, at: string): object {
 /** With what came behind it: so many of the newest records, and all else as the newer answer says. What saw nothing moves no place. */
 export function withMore(before: Peeked, more: Peeked, most: number): Peeked {
   const next = Object.keys(more.next?.offsets ?? {}).length ? more.next : before.next;
-  return { ...more, ...(next && { next }), records: [...(before.records ?? []), ...(more.records ?? [])].slice(-most) };
+  const masked = [...new Set([...(before.masked ?? []), ...(more.masked ?? [])])].sort();
+  return { ...more, ...(next && { next }), ...(masked.length > 0 && { masked }), records: [...(before.records ?? []), ...(more.records ?? [])].slice(-most) };
 }
 
 /** The bytes of a value that no converter has read: the API tells those that are no text as base64. */

@@ -6,6 +6,7 @@ import { type Connector, type ConnectorState, KINDS, type Row, rowsOf, STATES, W
 import { go, href } from "../model/route.ts";
 import { useSession } from "../model/session.ts";
 import { Choice } from "../parts/choice.tsx";
+import { ManyOrders } from "../parts/many.tsx";
 import { Path } from "../parts/path.tsx";
 import { Ago, Badge, lagText, Old, rateText, Trouble } from "../parts/shown.tsx";
 import { Table } from "../parts/table.tsx";
@@ -70,6 +71,7 @@ export function Pipelines({ query }: { query: URLSearchParams }) {
 
 function Listed({ rows, query }: { rows: Row[]; query: URLSearchParams }) {
   const [all, setAll] = useState(false);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [search, state, kind] = [query.get("q") ?? "", query.get("state") ?? "", query.get("kind") ?? ""];
   const found = rows.filter(
     (row) =>
@@ -78,6 +80,10 @@ function Listed({ rows, query }: { rows: Row[]; query: URLSearchParams }) {
       (!search || text(row).includes(search.toLowerCase())),
   );
   const shown = all ? found : found.slice(0, FIRST_ROWS);
+  // Also those that a filter hides now: an order may have changed their states, and its question names them all.
+  const meant = rows.filter((row) => chosen.has(row.name));
+  const choose = (names: string[], on: boolean) =>
+    setChosen(new Set(on ? [...chosen, ...names] : [...chosen].filter((each) => !names.includes(each))));
   if (!rows.length) return <p>{t("pipelines.none")}</p>;
   return (
     <>
@@ -91,13 +97,23 @@ function Listed({ rows, query }: { rows: Row[]; query: URLSearchParams }) {
           </>
         )}
       </p>
+      {meant.length > 0 && <ManyOrders chosen={meant} done={() => setChosen(new Set())} />}
       {found.length ? (
         <Table
+          kind="pipelines"
           columns={["column.state", "column.connector", "column.path", "column.rate", "column.lag"]}
           numbers={["column.rate", "column.lag"]}
+          first={
+            <input
+              type="checkbox"
+              aria-label={t("many.chooseAll")}
+              checked={shown.every((row) => chosen.has(row.name))}
+              onChange={(event) => choose(shown.map((row) => row.name), event.currentTarget.checked)}
+            />
+          }
         >
           {shown.map((row) => (
-            <Line key={row.name} row={row} />
+            <Line key={row.name} row={row} chosen={chosen.has(row.name)} choose={(on) => choose([row.name], on)} />
           ))}
         </Table>
       ) : (
@@ -116,10 +132,18 @@ function text(row: Row): string {
   return [row.name, row.plugin, row.trace, ...row.topics, ...row.writers, ...row.readers].join("\n").toLowerCase();
 }
 
-function Line({ row }: { row: Row }) {
+function Line({ row, chosen, choose }: { row: Row; chosen: boolean; choose: (on: boolean) => void }) {
   const wrong = WRONG.includes(row.state);
   return (
     <tr class={wrong ? "wrong" : ""}>
+      <td data-label={t("many.choose")}>
+        <input
+          type="checkbox"
+          aria-label={t("many.chooseOne", { name: row.name })}
+          checked={chosen}
+          onChange={(event) => choose(event.currentTarget.checked)}
+        />
+      </td>
       <td data-label={t("column.state")}>
         <Badge state={row.state} />
         <div class="quiet">

@@ -90,7 +90,7 @@ function Confirmation({ order, connector, close }: Confirming) {
   );
 }
 
-async function send(order: Order, name: string, reason: string, etag: string): Promise<void> {
+export async function send(order: Order, name: string, reason: string, etag: string): Promise<void> {
   const path = `v1/connectors/${segment(name)}`;
   if (order === "delete") {
     await ask(`${path}?${new URLSearchParams({ etag, ...(reason && { reason }) })}`, { method: "DELETE" });

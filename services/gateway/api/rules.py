@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from google.api import annotations_pb2, http_pb2
 from google.protobuf.descriptor import FileDescriptor, MethodDescriptor
+from rocketconnect.access.v1 import access_service_pb2
 from rocketconnect.cluster.v1 import cluster_service_pb2
 from rocketconnect.config.v1 import config_service_pb2
 from rocketconnect.deadletter.v1 import deadletter_service_pb2
@@ -25,6 +26,7 @@ FILES: Sequence[FileDescriptor] = (
     deadletter_service_pb2.DESCRIPTOR,
     topic_service_pb2.DESCRIPTOR,
     logging_service_pb2.DESCRIPTOR,
+    access_service_pb2.DESCRIPTOR,
 )
 """The services that REST shows."""
 

@@ -78,7 +78,9 @@ class Rpc:
 
 
 def _asked(service: str) -> tuple[str, ...]:
-    """Who has to be well for it: what executors answer needs the service that knows them."""
+    """Who has to be well for it: what executors answer needs the service that knows them, and what the gateway answers nobody."""
+    if service == "access":
+        return ()
     return ("cluster",) if service in (*executors.PACKAGES, "logging") else (service,)
 
 

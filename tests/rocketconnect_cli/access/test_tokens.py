@@ -2,6 +2,7 @@
 
 import json
 import stat
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from typer.testing import CliRunner
@@ -67,3 +68,17 @@ def test_a_service_has_a_line_for_services_and_one_for_executors(tmp_path: Path)
         refused = CliRunner().invoke(app, ["token", "key", "gateway", str(wrong), "--file", str(other)])
         assert (refused.exit_code, "Give the file with the token" in " ".join(refused.stderr.split())) == (2, True)
     assert other.read_text().splitlines() == [of_executors]
+
+
+def test_a_token_that_lasts_for_a_time_is_listed_with_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "callers"
+    words = ["token", "create", "alice", "--lasts", "1d", "--file", str(file), "-o", "json"]
+    made = json.loads(CliRunner().invoke(app, words).stdout)
+    ends = datetime.fromisoformat(made["until"])
+    assert timedelta(hours=23) < ends - datetime.now(UTC) <= timedelta(days=1)
+    assert Tokens([file]).who(f"Bearer {made['token']}") == Identity("alice", Role.READ, ends)
+    listed = json.loads(CliRunner().invoke(app, ["token", "list", "--file", str(file), "-o", "json"]).stdout)
+    assert listed["callers"] == [{"name": "alice", "role": "read", "shows": "token", "until": made["until"]}]
+    wrong = CliRunner().invoke(app, ["token", "create", "bob", "--lasts", "9999999999d", "--file", str(file)])
+    assert (wrong.exit_code, "is too long" in " ".join(wrong.stderr.split())) == (2, True)
+    assert "bob" not in file.read_text()

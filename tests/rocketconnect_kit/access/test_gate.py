@@ -29,7 +29,7 @@ from rocketconnect_kit.serving.server import CallLimits, make_server
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 
-SERVICES = ("config", "executor", "keystore", "logging", "position", "topic", "state", "cluster", "deadletter")
+SERVICES = ("access", "config", "executor", "keystore", "logging", "position", "topic", "state", "cluster", "deadletter")
 
 
 def methods() -> set[str]:

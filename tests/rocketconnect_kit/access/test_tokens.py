@@ -1,11 +1,12 @@
 """The file of callers."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from rocketconnect_kit.access.roles import Role
-from rocketconnect_kit.access.tokens import Identity, OwnToken, Tokens, digest, line, new_token, parse
+from rocketconnect_kit.access.tokens import Identity, OwnToken, Tokens, digest, key_line, line, new_token, parse
 
 
 def test_a_caller_is_known_by_its_token_of_which_the_file_has_the_hash_alone(tmp_path: Path) -> None:
@@ -89,3 +90,19 @@ def test_the_own_token_is_read_again_when_its_file_changes(tmp_path: Path) -> No
 def test_a_name_that_a_line_cannot_hold_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="use 1 to 128 letters"):
         line(name, Role.READ, "token")
+
+
+def test_who_has_an_end_is_not_known_from_then_on_and_a_line_without_a_time_lets_nobody_in(tmp_path: Path) -> None:
+    end, file = datetime(2026, 12, 31, 12, tzinfo=UTC), tmp_path / "callers"
+    lines = line("alice", Role.WRITE, "a", end) + key_line("gateway", Role.SERVICE, "1" * 64, end)
+    wrong = [f"{name} read certificate {word}\n" for name, word in (("c", "until=2026-12-31"), ("d", "2026-12-31T00:00:00Z"))]
+    file.write_text(lines + "bob read certificate until=2026-12-31T13:00:00+01:00\n" + "".join(wrong))
+    now = [end - timedelta(seconds=1)]
+    tokens = Tokens([file], lambda: now[0])
+    assert tokens.who("Bearer a") == Identity("alice", Role.WRITE, end)
+    assert tokens.who(None, "bob") == Identity("bob", Role.READ, end)
+    assert tokens.signer("1" * 64) == Identity("gateway", Role.SERVICE, end)
+    now[0] = end
+    assert (tokens.who("Bearer a"), tokens.who(None, "bob"), tokens.signer("1" * 64)) == (None, None, None)
+    fix = "the fourth word is no time with a zone; write until=2026-12-31T00:00:00Z, or leave it out"
+    assert tokens.known()[0].problems == (f"line 4: {fix}", f"line 5: {fix}")

@@ -283,7 +283,7 @@ def serving() -> Callable[[GatewaySettings], AbstractAsyncContextManager[httpx.A
 @asynccontextmanager
 async def _serving(settings: GatewaySettings) -> AsyncIterator[httpx.AsyncClient]:
     """Run the gateway with these settings; give a client of it."""
-    backends = Backends(settings, read_seconds=settings.read_seconds, write_seconds=settings.call_seconds)
+    backends = Backends(settings, read_seconds=settings.read_seconds, write_seconds=settings.call_seconds, mask=settings.mask)
     listener = socket.create_server((settings.host, 0))
     opens = opening(settings, backends)
     rpc = Rpc(settings, backends, opens)

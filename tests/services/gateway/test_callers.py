@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,10 @@ def callers(tmp_path: Path) -> Path:
     file = tmp_path / "callers"
     file.write_text("".join(line(name, role, f"token-of-{name}") for name, role in TOKENS.items()))
     return file
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text)
 
 
 def shows(name: str) -> dict[str, str]:
@@ -86,3 +91,38 @@ async def test_who_may_write_does_and_is_the_author_whatever_it_says(system: Any
         assert answer.status_code == 200, answer.text
         changes = (await rest.get("/v1/connectors/c/changes", headers=shows("reader"))).json()["changes"]
         assert [change["author"] for change in changes] == ["alice"]
+
+
+async def test_everybody_is_told_who_it_is_and_what_it_may_do_and_nobody_its_token(
+    system: Any, serving: Serving, callers: Path
+) -> None:
+    ends = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)
+    more = callers.with_name("more")
+    _write(more, line("guest", Role.READ, "token-of-guest", ends))
+    create, peek = "rocketconnect.config.v1.ConfigService/CreateConnector", "rocketconnect.topic.v1.TopicService/PeekTopic"
+    async with serving(system.settings(tokens_files=f"{callers},{more}")) as rest:
+        told = {name: await rest.get("/v1/me", headers=shows(name)) for name in (*TOKENS, "guest", "nobody")}
+    assert {name: answer.status_code for name, answer in told.items()} == {
+        **dict.fromkeys(("reader", "alice", "config", "guest"), 200),
+        "worker-1": 403,
+        "nobody": 401,
+    }
+    said = {name: answer.json() for name, answer in told.items() if answer.status_code == 200}
+    assert {name: (each["name"], each["role"]) for name, each in said.items()} == {
+        "reader": ("reader", "ROLE_READ"),
+        "alice": ("alice", "ROLE_WRITE"),
+        "config": ("config", "ROLE_SERVICE"),
+        "guest": ("guest", "ROLE_READ"),
+    }
+    assert [create in said[name]["methods"] for name in ("reader", "alice", "config")] == [False, True, True]
+    assert [peek in said[name]["methods"] for name in ("reader", "alice", "config")] == [True, True, True]
+    assert {name for name, each in said.items() if "expireTime" in each} == {"guest"}
+    assert datetime.fromisoformat(said["guest"]["expireTime"]) == ends
+    assert not any("token-of" in answer.text or "sha256" in answer.text for answer in told.values())
+
+
+async def test_where_nobody_is_asked_who_calls_everybody_may_do_everything(rest: httpx.AsyncClient) -> None:
+    said = (await rest.get("/v1/me")).json()
+    assert (said["name"], said["role"], "expireTime" in said) == ("", "ROLE_UNSPECIFIED", False)
+    assert "rocketconnect.config.v1.ConfigService/CreateConnector" in said["methods"]
+    assert len(said["methods"]) == len(set(said["methods"]))

@@ -2,8 +2,8 @@ import type { Connector } from "../../model/connectors.ts";
 import { asJson } from "../../model/documents.ts";
 import { go, href } from "../../model/route.ts";
 import { useSession } from "../../model/session.ts";
+import { Copy } from "../../parts/copy.tsx";
 import { t } from "../../words/words.ts";
-import { Copy } from "../form/beside.tsx";
 
 export function Configuration({ connector }: { connector: Connector }) {
   const session = useSession();

@@ -1,7 +1,6 @@
 // The configuration as text beside the form: JSON, which can be edited, and the file that `rocketconnect apply` takes.
-import { useState } from "preact/hooks";
-
 import { asJson, asYaml, readJson } from "../../model/documents.ts";
+import { Copy } from "../../parts/copy.tsx";
 import { t } from "../../words/words.ts";
 import type { Draft } from "./draft.ts";
 
@@ -49,20 +48,5 @@ export function Beside({ draft, change }: { draft: Draft; change: (part: Partial
         {yaml}
       </pre>
     </aside>
-  );
-}
-
-/** Browsers have it only where nobody can listen: by TLS, or on this machine. */
-export function Copy({ text }: { text: string }) {
-  const [copied, setCopied] = useState("");
-  if (!navigator.clipboard) return <></>;
-  return (
-    <button
-      type="button"
-      class="outline secondary small"
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setCopied(text))}
-    >
-      {copied === text ? t("configuration.copied") : t("configuration.copy")}
-    </button>
   );
 }

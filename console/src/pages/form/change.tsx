@@ -17,6 +17,7 @@ import { newDraft, useDraft } from "./draft.ts";
 import { useEditing } from "./editing.ts";
 import { Editor, showFirstProblem } from "./editor.tsx";
 import { Preview } from "./preview.tsx";
+import { Restored } from "./restored.tsx";
 
 const CONNECTOR_MS = 5000;
 
@@ -43,7 +44,7 @@ export function Change({ name }: { name: string }) {
 }
 
 function Form({ path, plugins, now, again }: { path: string; plugins: Plugin[]; now: Connector; again: () => void }) {
-  const [draft, change, drop] = useDraft(`change ${now.name}`, newDraft(now.config ?? {}, now));
+  const { draft, change, drop, restored } = useDraft(`change ${now.name}`, newDraft(now.config ?? {}, now), plugins);
   const [asking, setAsking] = useState(false);
   const { sections, check, problems, warnings, wrong, readOnly } = useEditing(draft, plugins);
   const base = draft.base ?? now;
@@ -65,6 +66,7 @@ function Form({ path, plugins, now, again }: { path: string; plugins: Plugin[]; 
   };
   return (
     <>
+      <Restored left={restored} drop={drop} />
       {!isMine && (
         <Meanwhile
           path={path}

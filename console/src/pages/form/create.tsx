@@ -17,10 +17,11 @@ import { useEditing } from "./editing.ts";
 import { Editor, showFirstProblem } from "./editor.tsx";
 import { Said } from "./field.tsx";
 import { Preview } from "./preview.tsx";
+import { Restored } from "./restored.tsx";
 
 export function Create({ plugin }: { plugin: string }) {
   const plugins = usePlugins();
-  const [draft, change, drop] = useDraft(`create ${plugin}`, newDraft({ [CLASS]: plugin }));
+  const { draft, change, drop, restored } = useDraft(`create ${plugin}`, newDraft({ [CLASS]: plugin }), plugins.value ?? []);
   const [busy, setBusy] = useState(false);
   const [trouble, setTrouble] = useState<Away | Refused>();
   const { sections, check, problems, warnings, wrong, readOnly } = useEditing(draft, plugins.value ?? []);
@@ -66,6 +67,7 @@ export function Create({ plugin }: { plugin: string }) {
       </p>
       <h1>{t("create.of", { plugin })}</h1>
       <Trouble of={[plugins]} />
+      <Restored left={restored} drop={drop} />
       {plugins.value && (
         <Editor
           draft={draft}

@@ -1,28 +1,22 @@
-// What somebody has typed and nobody has stored yet. It stays while the page does: another language, a new token and a look at
-// another page leave it as it is.
+// What somebody has typed and nobody has stored yet. It stays while the tab does: another language, a new token, a look at another
+// page and a reload leave it as it is, but for what may be a secret.
 import { useEffect, useState } from "preact/hooks";
 
-import type { Connector, Wanted } from "../../model/connectors.ts";
+import type { Connector } from "../../model/connectors.ts";
 import { readJson } from "../../model/documents.ts";
-import type { Config } from "../../model/form.ts";
+import { type Draft, keptText, readKept } from "../../model/drafts.ts";
+import { type Config, type Plugin, sectionsOf } from "../../model/form.ts";
 
-export interface Draft {
-  name: string;
-  config: Config;
-  reason: string;
-  wanted: Wanted;
-  /** The uid of a deleted connector whose positions it takes over. */
-  adopt: string;
-  /** The JSON as it is being typed, while it is none yet. */
-  typed: string | null;
-  /** What is changed; undefined: something new is made. */
-  base?: Connector;
-}
+export type { Draft };
 
-const kept = new Map<string, Draft>();
+const KEPT = "rocketconnect.draft.";
+
+const drafts = new Map<string, Draft>();
+/** By key what was looked for in the tab: what was not kept of it; null: nothing was there, or it is gone. */
+const restored = new Map<string, string[] | null>();
 
 function warn(event: BeforeUnloadEvent): void {
-  if (kept.size) event.preventDefault();
+  if (drafts.size) event.preventDefault();
 }
 
 export function newDraft(config: Config, base?: Connector): Draft {
@@ -34,21 +28,53 @@ export function isBroken(draft: Draft): boolean {
   return draft.typed !== null && "wrong" in readJson(draft.typed);
 }
 
+function restore(key: string): void {
+  if (restored.has(key)) return;
+  const found = drafts.has(key) ? null : readKept(sessionStorage.getItem(KEPT + key));
+  restored.set(key, found && found.left);
+  if (found) drafts.set(key, found.draft);
+}
+
+function keep(key: string, draft: Draft, plugins: readonly Plugin[]): void {
+  // What is a secret only the plugins say.
+  const text = plugins.length ? keptText(draft, sectionsOf(plugins, draft.config)) : null;
+  try {
+    if (text === null) sessionStorage.removeItem(KEPT + key);
+    else sessionStorage.setItem(KEPT + key, text);
+  } catch {
+    // The tab has no room for more: an older text would restore what is not so any more.
+    sessionStorage.removeItem(KEPT + key);
+  }
+}
+
+export interface Drafting {
+  draft: Draft;
+  change: (part: Partial<Draft>) => void;
+  drop: () => void;
+  /** It is one from before a reload: options that were not kept; null: it is none. */
+  restored: string[] | null;
+}
+
 /** The draft that has this key, else `first`; how to change parts of it, and how to drop it. */
-export function useDraft(key: string, first: Draft): [Draft, (part: Partial<Draft>) => void, () => void] {
+export function useDraft(key: string, first: Draft, plugins: readonly Plugin[]): Drafting {
   const [, setRound] = useState(0);
   useEffect(() => {
     addEventListener("beforeunload", warn);
     return () => removeEventListener("beforeunload", warn);
   }, []);
+  restore(key);
   const again = () => setRound((before) => before + 1);
   const change = (part: Partial<Draft>) => {
-    kept.set(key, { ...(kept.get(key) ?? first), ...part });
+    const next = { ...(drafts.get(key) ?? first), ...part };
+    drafts.set(key, next);
+    keep(key, next, plugins);
     again();
   };
   const drop = () => {
-    kept.delete(key);
+    drafts.delete(key);
+    restored.set(key, null);
+    sessionStorage.removeItem(KEPT + key);
     again();
   };
-  return [kept.get(key) ?? first, change, drop];
+  return { draft: drafts.get(key) ?? first, change, drop, restored: restored.get(key) ?? null };
 }

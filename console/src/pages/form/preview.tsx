@@ -6,6 +6,7 @@ import type { Config } from "../../model/form.ts";
 import { linesOf } from "../../model/preview.ts";
 import { signedOut } from "../../model/session.ts";
 import { Refusal } from "../../parts/asking.tsx";
+import { Masked } from "../../parts/masked.tsx";
 import { Table } from "../../parts/table.tsx";
 import { t } from "../../words/words.ts";
 
@@ -71,6 +72,7 @@ function Records({ answer }: { answer: Answer }) {
           </Table>
         </details>
       ))}
+      <Masked of={answer.masked} />
       {answer.trouble && <p class="why">{t("preview.trouble", { trouble: answer.trouble })}</p>}
       {!records.length && !answer.trouble && <p>{t("preview.none")}</p>}
     </>

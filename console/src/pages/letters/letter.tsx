@@ -6,6 +6,7 @@ import { correctedOf, stageOf, type WholeLetter } from "../../model/letters.ts";
 import { href } from "../../model/route.ts";
 import { useSession } from "../../model/session.ts";
 import { fromBase64, tabulate } from "../../model/values.ts";
+import { Masked } from "../../parts/masked.tsx";
 import { Ago, Old, Trouble } from "../../parts/shown.tsx";
 import { Pairs, Value } from "../../parts/value.tsx";
 import { moment, t } from "../../words/words.ts";
@@ -48,6 +49,7 @@ function Whole({ name, path, id, whole, again }: Shown) {
   const session = useSession();
   const [asked, setAsked] = useState<"edit" | "replay">();
   const letter = whole.deadLetter ?? {};
+  const isMasked = (whole.masked?.length ?? 0) > 0;
   const body = useMemo(() => fromBase64(whole.body ?? ""), [whole.body]);
   const before = useMemo(() => fromBase64(whole.originalBody ?? ""), [whole.originalBody]);
   const table = useMemo(() => tabulate((whole.packed?.rows ?? []).map((each) => each.value ?? "null")), [whole.packed]);
@@ -67,6 +69,7 @@ function Whole({ name, path, id, whole, again }: Shown) {
   return (
     <>
       <Marks letter={letter} />
+      <Masked of={whole.masked} />
       <section class="alert" aria-label={t("column.why")}>
         <p class="lines">
           {letter.error && <b>{letter.error}: </b>}
@@ -79,8 +82,8 @@ function Whole({ name, path, id, whole, again }: Shown) {
             key={each}
             type="button"
             class="outline"
-            disabled={session.readOnly !== undefined || (each === "edit" && asked === "edit")}
-            title={session.readOnly}
+            disabled={session.readOnly !== undefined || (each === "edit" && (asked === "edit" || isMasked))}
+            title={session.readOnly ?? (each === "edit" && isMasked ? t("masked.edit") : undefined)}
             onClick={() => setAsked(each)}
           >
             {t(`letter.${each}`)}

@@ -8,8 +8,10 @@ import { go, href } from "../../model/route.ts";
 import { optionsOf, type Peeked, readingOf, type Start, startOf, STARTS, withMore } from "../../model/topics.ts";
 import { Refusal } from "../../parts/asking.tsx";
 import { Choice } from "../../parts/choice.tsx";
+import { Masked } from "../../parts/masked.tsx";
 import { t } from "../../words/words.ts";
 import { Records } from "./records.tsx";
+import { Saved } from "./saved.tsx";
 
 const AMOUNTS = ["10", "30", "100"] as const;
 const PLUGINS_MS = 60_000;
@@ -30,6 +32,8 @@ export function Messages({ topic, connectors, query }: Given) {
   const [busy, setBusy] = useState(false);
   const [following, setFollowing] = useState(false);
   const [looks, setLooks] = useState(0);
+  /** A kept filter comes with the next address. */
+  const chosen = useRef(false);
   const [options, setOptions] = useState("");
   const newest = useRef(0);
   const given = {
@@ -38,6 +42,7 @@ export function Messages({ topic, connectors, query }: Given) {
     queue: query.get("queue") ?? "",
     amount: query.get("amount") ?? AMOUNTS[0],
     as: query.get("as") ?? "",
+    find: query.get("find") ?? "",
   };
   const converters =
     usePolled((signal) => askAll<Schemas["connector.Plugin"]>("v1/plugins", "plugins", signal), PLUGINS_MS, "plugins").value ??
@@ -77,6 +82,11 @@ export function Messages({ topic, connectors, query }: Given) {
     }
   };
   useEffect(() => void look(), []);
+  useEffect(() => {
+    if (!chosen.current) return;
+    chosen.current = false;
+    void look();
+  }, [query]);
   const goesOn = Object.keys(found?.next?.offsets ?? {}).length > 0;
   useEffect(() => {
     if (!following || !goesOn) return;
@@ -96,6 +106,7 @@ export function Messages({ topic, connectors, query }: Given) {
   return (
     <>
       <h2>{t("messages.title")}</h2>
+      <Saved topic={topic} given={given} chooses={() => (chosen.current = true)} />
       <form
         class="messages"
         onSubmit={(event) => {
@@ -196,7 +207,15 @@ export function Messages({ topic, connectors, query }: Given) {
           </button>
         </p>
       )}
-      {found && <Told found={found} converted={given.as !== ""} newestFirst={following} />}
+      {found && (
+        <Told
+          found={found}
+          converted={given.as !== ""}
+          newestFirst={following}
+          find={given.find}
+          setFind={(find) => choose({ find })}
+        />
+      )}
       {goesOn && !following && (found?.records?.length ?? 0) > 0 && (
         <p class="answers">
           <button type="button" class="outline" disabled={busy} onClick={() => void look(found?.next)}>
@@ -208,7 +227,16 @@ export function Messages({ topic, connectors, query }: Given) {
   );
 }
 
-function Told({ found, converted, newestFirst }: { found: Peeked; converted: boolean; newestFirst: boolean }) {
+interface ToldOf {
+  found: Peeked;
+  converted: boolean;
+  newestFirst: boolean;
+  /** What is looked for in the keys of those that are shown. */
+  find: string;
+  setFind: (find: string) => void;
+}
+
+function Told({ found, converted, newestFirst, find, setFind }: ToldOf) {
   const records = newestFirst ? [...(found.records ?? [])].reverse() : (found.records ?? []);
   return (
     <>
@@ -218,8 +246,9 @@ function Told({ found, converted, newestFirst }: { found: Peeked; converted: boo
         </p>
       ))}
       {found.trouble && <p class="alert lines">{found.trouble}</p>}
+      <Masked of={found.masked} />
       {records.length ? (
-        <Records records={records} converted={converted} />
+        <Records records={records} converted={converted} find={find} setFind={setFind} />
       ) : (
         !found.problems?.length && !found.trouble && <p role="status">{t("messages.none")}</p>
       )}

@@ -5,14 +5,23 @@ import { bytesOf, placeOf, TOLD, type TopicRecord } from "../../model/topics.ts"
 import { Table } from "../../parts/table.tsx";
 import { Pairs, Rows, Value } from "../../parts/value.tsx";
 import { bytes, moment, number, t } from "../../words/words.ts";
+import { Trace } from "./trace.tsx";
 
 const FIRST = 300;
 
-/** Records of messages: one below the other, or, where all are JSON objects, as a table. `converted`: not as they are. */
-export function Records({ records, converted }: { records: TopicRecord[]; converted: boolean }) {
+interface RecordsOf {
+  records: TopicRecord[];
+  /** Not as they are. */
+  converted: boolean;
+  /** What is looked for in their keys. */
+  find: string;
+  setFind: (find: string) => void;
+}
+
+/** Records of messages: one below the other, or, where all are JSON objects, as a table. */
+export function Records({ records, converted, find, setFind }: RecordsOf) {
   const [asTable, setAsTable] = useState(false);
-  const [key, setKey] = useState("");
-  const shown = records.filter((each) => !key || (each.record?.key ?? each.properties?.["KEYS"] ?? "").includes(key));
+  const shown = records.filter((each) => !find || (each.record?.key ?? each.properties?.["KEYS"] ?? "").includes(find));
   const table = useMemo(() => tabulate(shown.map((each) => each.record?.value ?? "")), [shown]);
   return (
     <>
@@ -34,8 +43,8 @@ export function Records({ records, converted }: { records: TopicRecord[]; conver
           class="small"
           aria-label={t("records.key")}
           placeholder={t("records.key")}
-          value={key}
-          onInput={(event) => setKey(event.currentTarget.value)}
+          value={find}
+          onInput={(event) => setFind(event.currentTarget.value)}
         />
         <span class="quiet" role="status">
           {t("pipelines.shown", { shown: number(shown.length), all: number(records.length) })}
@@ -108,6 +117,7 @@ function Whole({ record, value, converted }: { record: TopicRecord; value: strin
       )}
       <h3>{t("letter.properties")}</h3>
       <Pairs of={record.properties ?? {}} label={t("letter.properties")} />
+      <Trace record={record} />
       {record.record?.schema && (
         <details>
           <summary>{t("records.schema")}</summary>

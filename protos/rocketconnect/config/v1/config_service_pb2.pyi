@@ -1009,6 +1009,7 @@ class PreviewConnectorResponse(_message.Message):
     TROUBLE_FIELD_NUMBER: _builtins.int
     WARNINGS_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
+    MASKED_FIELD_NUMBER: _builtins.int
     plugin: _builtins.str
     """The plugin that it names."""
     trouble: _builtins.str
@@ -1029,6 +1030,10 @@ class PreviewConnectorResponse(_message.Message):
     def notes(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """What is to be expected of the connector, for people."""
 
+    @_builtins.property
+    def masked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What of the records is masked by a rule of the gateway: see PeekTopicResponse."""
+
     def __init__(
         self,
         *,
@@ -1038,10 +1043,11 @@ class PreviewConnectorResponse(_message.Message):
         trouble: _builtins.str = ...,
         warnings: _abc.Iterable[_connector_pb2.Problem] | None = ...,
         notes: _abc.Iterable[_builtins.str] | None = ...,
+        masked: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["notes", b"notes", "plugin", b"plugin", "problems", b"problems", "records", b"records", "trouble", b"trouble", "warnings", b"warnings"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["masked", b"masked", "notes", b"notes", "plugin", b"plugin", "problems", b"problems", "records", b"records", "trouble", b"trouble", "warnings", b"warnings"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -256,21 +256,27 @@ class ListDeadLettersResponse(_message.Message):
 
     DEAD_LETTERS_FIELD_NUMBER: _builtins.int
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _builtins.int
+    MASKED_FIELD_NUMBER: _builtins.int
     next_page_token: _builtins.str
     """Empty: the last page."""
     @_builtins.property
     def dead_letters(self) -> _containers.RepeatedCompositeFieldContainer[Global___DeadLetter]:
         """The dead letters."""
 
+    @_builtins.property
+    def masked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What of them is masked by a rule of the gateway: "key", "properties", "message"."""
+
     def __init__(
         self,
         *,
         dead_letters: _abc.Iterable[Global___DeadLetter] | None = ...,
         next_page_token: _builtins.str = ...,
+        masked: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["dead_letters", b"dead_letters", "next_page_token", b"next_page_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["dead_letters", b"dead_letters", "masked", b"masked", "next_page_token", b"next_page_token"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -415,6 +421,7 @@ class GetDeadLetterResponse(_message.Message):
     TRACE_FIELD_NUMBER: _builtins.int
     NOTES_FIELD_NUMBER: _builtins.int
     PACKED_FIELD_NUMBER: _builtins.int
+    MASKED_FIELD_NUMBER: _builtins.int
     body: _builtins.bytes
     """The body, as it was edited last."""
     original_body: _builtins.bytes
@@ -437,6 +444,12 @@ class GetDeadLetterResponse(_message.Message):
     def packed(self) -> Global___PackedRows:
         """What the body has, as it was edited last, where it is a packed message (value.converter=arrow). Not set: it is none."""
 
+    @_builtins.property
+    def masked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What is masked by a rule of the gateway: fields by their paths, "value", "key", "headers", "properties", "message". Then it can be
+        replayed, and not edited.
+        """
+
     def __init__(
         self,
         *,
@@ -447,10 +460,11 @@ class GetDeadLetterResponse(_message.Message):
         trace: _builtins.str = ...,
         notes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         packed: Global___PackedRows | None = ...,
+        masked: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["dead_letter", b"dead_letter", "packed", b"packed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "dead_letter", b"dead_letter", "notes", b"notes", "original_body", b"original_body", "packed", b"packed", "properties", b"properties", "trace", b"trace"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["body", b"body", "dead_letter", b"dead_letter", "masked", b"masked", "notes", b"notes", "original_body", b"original_body", "packed", b"packed", "properties", b"properties", "trace", b"trace"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -758,6 +772,7 @@ class ReplayDeadLettersResponse(_message.Message):
     COPIES_FIELD_NUMBER: _builtins.int
     OUTCOMES_FIELD_NUMBER: _builtins.int
     DISCARDED_FIELD_NUMBER: _builtins.int
+    MASKED_FIELD_NUMBER: _builtins.int
     replay: _builtins.str
     """The connector that does it. Empty after a dry run."""
     topic: _builtins.str
@@ -786,6 +801,10 @@ class ReplayDeadLettersResponse(_message.Message):
         copies are not among them where they are left out; those that if_newer leaves out are.
         """
 
+    @_builtins.property
+    def masked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What of the outcomes is masked by a rule of the gateway."""
+
     def __init__(
         self,
         *,
@@ -798,10 +817,11 @@ class ReplayDeadLettersResponse(_message.Message):
         copies: _builtins.int = ...,
         outcomes: _abc.Iterable[Global___ReplayOutcome] | None = ...,
         discarded: _builtins.int = ...,
+        masked: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["copies", b"copies", "count", b"count", "cut", b"cut", "discarded", b"discarded", "outcomes", b"outcomes", "replay", b"replay", "replayed", b"replayed", "topic", b"topic", "unmade", b"unmade"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["copies", b"copies", "count", b"count", "cut", b"cut", "discarded", b"discarded", "masked", b"masked", "outcomes", b"outcomes", "replay", b"replay", "replayed", b"replayed", "topic", b"topic", "unmade", b"unmade"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1076,6 +1096,7 @@ class GetReplayResponse(_message.Message):
     RETURNED_FIELD_NUMBER: _builtins.int
     RETURNED_LETTERS_FIELD_NUMBER: _builtins.int
     ENDS_FIELD_NUMBER: _builtins.int
+    MASKED_FIELD_NUMBER: _builtins.int
     sent: _builtins.int
     """How many dead letters it has sent."""
     left_out: _builtins.int
@@ -1099,6 +1120,10 @@ class GetReplayResponse(_message.Message):
         done.
         """
 
+    @_builtins.property
+    def masked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What of the returned letters is masked by a rule of the gateway."""
+
     def __init__(
         self,
         *,
@@ -1109,10 +1134,11 @@ class GetReplayResponse(_message.Message):
         returned: _builtins.int = ...,
         returned_letters: _abc.Iterable[Global___ReturnedLetter] | None = ...,
         ends: _abc.Mapping[_builtins.str, _builtins.int] | None = ...,
+        masked: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "ends", b"ends", "left_out", b"left_out", "left_out_ids", b"left_out_ids", "returned", b"returned", "returned_letters", b"returned_letters", "sent", b"sent"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["done", b"done", "ends", b"ends", "left_out", b"left_out", "left_out_ids", b"left_out_ids", "masked", b"masked", "returned", b"returned", "returned_letters", b"returned_letters", "sent", b"sent"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

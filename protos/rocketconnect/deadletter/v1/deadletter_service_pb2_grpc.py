@@ -31,7 +31,8 @@ class DeadletterServiceStub:
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
     (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
-    REPLAY_TARGET_MISSING: there is no such topic; REPLAY_TARGET_NOT_ALLOWED: no operator lets letters go there),
+    REPLAY_TARGET_MISSING: there is no such topic; REPLAY_TARGET_NOT_ALLOWED: no operator lets letters go there; MASKED: the gateway
+    hides what would be changed, or told),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -89,7 +90,8 @@ class DeadletterServiceServicer:
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
     (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
-    REPLAY_TARGET_MISSING: there is no such topic; REPLAY_TARGET_NOT_ALLOWED: no operator lets letters go there),
+    REPLAY_TARGET_MISSING: there is no such topic; REPLAY_TARGET_NOT_ALLOWED: no operator lets letters go there; MASKED: the gateway
+    hides what would be changed, or told),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 
@@ -212,7 +214,8 @@ class DeadletterService:
 
     Errors: NOT_FOUND (CONNECTOR_NOT_FOUND; DEAD_LETTER_NOT_FOUND: retention has removed it, or it never was), FAILED_PRECONDITION
     (NO_DEAD_LETTER_TOPIC: the connector keeps none; TOPIC_NOT_READABLE; NO_REPLAY_TARGET: nobody knows where to send them;
-    REPLAY_TARGET_MISSING: there is no such topic; REPLAY_TARGET_NOT_ALLOWED: no operator lets letters go there),
+    REPLAY_TARGET_MISSING: there is no such topic; REPLAY_TARGET_NOT_ALLOWED: no operator lets letters go there; MASKED: the gateway
+    hides what would be changed, or told),
     UNAVAILABLE (ROCKETMQ_AWAY), INVALID_ARGUMENT (DEAD_LETTERS_INVALID: every part of the request that is wrong).
     """
 

@@ -578,6 +578,7 @@ class PeekTopicResponse(_message.Message):
     RECORDS_FIELD_NUMBER: _builtins.int
     NEXT_FIELD_NUMBER: _builtins.int
     TROUBLE_FIELD_NUMBER: _builtins.int
+    MASKED_FIELD_NUMBER: _builtins.int
     trouble: _builtins.str
     """Why there are no more of them, when something went wrong."""
     @_builtins.property
@@ -592,6 +593,10 @@ class PeekTopicResponse(_message.Message):
     def next(self) -> Global___Places:
         """Where to go on, by queue: behind what is shown."""
 
+    @_builtins.property
+    def masked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What of the records is masked by a rule of the gateway: fields by their paths, "value", "key", "headers", "properties", "message"."""
+
     def __init__(
         self,
         *,
@@ -599,10 +604,11 @@ class PeekTopicResponse(_message.Message):
         records: _abc.Iterable[Global___TopicRecord] | None = ...,
         next: Global___Places | None = ...,
         trouble: _builtins.str = ...,
+        masked: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["next", b"next"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["next", b"next", "problems", b"problems", "records", b"records", "trouble", b"trouble"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["masked", b"masked", "next", b"next", "problems", b"problems", "records", b"records", "trouble", b"trouble"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -657,6 +663,7 @@ class TraceMessagesResponse(_message.Message):
     MESSAGES_FIELD_NUMBER: _builtins.int
     GARBLED_FIELD_NUMBER: _builtins.int
     TROUBLE_FIELD_NUMBER: _builtins.int
+    MASKED_FIELD_NUMBER: _builtins.int
     garbled: _builtins.int
     """How many parts of the trace could not be read; they are left out."""
     trouble: _builtins.str
@@ -665,16 +672,21 @@ class TraceMessagesResponse(_message.Message):
     def messages(self) -> _containers.RepeatedCompositeFieldContainer[Global___MessageTrace]:
         """What is known of each message, the oldest first."""
 
+    @_builtins.property
+    def masked(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What is masked: see PeekTopicResponse."""
+
     def __init__(
         self,
         *,
         messages: _abc.Iterable[Global___MessageTrace] | None = ...,
         garbled: _builtins.int = ...,
         trouble: _builtins.str = ...,
+        masked: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["garbled", b"garbled", "messages", b"messages", "trouble", b"trouble"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["garbled", b"garbled", "masked", b"masked", "messages", b"messages", "trouble", b"trouble"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

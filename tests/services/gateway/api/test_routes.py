@@ -263,4 +263,4 @@ async def test_a_slow_service_is_504_and_named(rest: httpx.AsyncClient, system: 
 
 
 def test_every_annotated_rpc_has_a_route() -> None:
-    assert len({(rule.verb, rule.template) for rule in rules()}) == len(rules()) == 51
+    assert len({(rule.verb, rule.template) for rule in rules()}) == len(rules()) == 52

@@ -27,7 +27,7 @@ Dialled = Callable[[httpx.AsyncClient], grpc.aio.Channel]
 TOKENS = {role: f"rct_{role.value}" for role in Role}
 OFFERED = {f"/{rule.method.containing_service.full_name}/{rule.method.name}": rule.method for rule in rules()}
 INNER = sorted({f"/rocketconnect.{method}" for method in KNOWN} - OFFERED.keys())
-ANSWERED = {**dict.fromkeys(executors.PACKAGES, "any living executor"), "logging": "every process"}
+ANSWERED = {**dict.fromkeys(executors.PACKAGES, "any living executor"), "logging": "every process", "access": "the gateway itself"}
 DENIED, UNKNOWN, NONE = grpc.StatusCode.PERMISSION_DENIED, grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.UNIMPLEMENTED
 
 

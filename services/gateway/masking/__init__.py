@@ -1,0 +1,1 @@
+"""Fields of records whose values the gateway shows to nobody."""
