@@ -3,6 +3,7 @@
 The other public modules: writes, converters, conformance, testing, files, columns, arrow; for runtimes loader, connector_options.
 """
 
+from rocketconnect_sdk.columns.sinks import ArrowSink, ArrowSinkTask, DataFrameSink, DataFrameSinkTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import (
     ConfigError,
@@ -19,12 +20,8 @@ from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.record import Offset, Position, Rejected, SinkBatch, SourceBatch
 from rocketconnect_sdk.schema import Field, Schema, Type, Unit, decimal, struct, timestamp
 from rocketconnect_sdk.sink import (
-    ArrowSink,
-    ArrowSinkTask,
     BufferedSink,
     BufferedSinkTask,
-    DataFrameSink,
-    DataFrameSinkTask,
     FlushPolicy,
     Guarantee,
     QueuePosition,

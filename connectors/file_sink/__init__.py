@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rocketconnect_sdk.columns.declared import columns_option, columns_problem, given_columns, no_rows_problem, parse_columns
+from rocketconnect_sdk.columns.sinks import DataFrameSink, DataFrameSinkTask
 from rocketconnect_sdk.configuration.csv_options import WRITTEN_DELIMITER, delimiter_of
 from rocketconnect_sdk.configuration.flush_options import FLUSH_BYTES, FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.context import TaskContext
@@ -17,7 +18,7 @@ from rocketconnect_sdk.files.endings import ending_problems, is_gzip_name
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.permissions.roots import Access
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy, Guarantee
+from rocketconnect_sdk.sink import FlushPolicy, Guarantee
 from rocketconnect_sdk.source import Plan
 from rocketconnect_sdk.targets.owned import Target
 

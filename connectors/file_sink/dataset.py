@@ -12,6 +12,7 @@ from connectors.file_sink.jobs import STAGED, check_all_there, parts_of, rows_in
 from connectors.file_sink.rows import rows_as, rows_of
 from connectors.file_sink.there import HIDDEN
 from rocketconnect_sdk.columns.objects import rows_of_array
+from rocketconnect_sdk.columns.sinks import DataFrameSinkTask
 from rocketconnect_sdk.converters.json.schema import from_json, to_json
 from rocketconnect_sdk.errors import RetriableError
 from rocketconnect_sdk.files import Manifest, ManifestLog, Owner
@@ -19,7 +20,7 @@ from rocketconnect_sdk.files.manifest import sync
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
 
 if TYPE_CHECKING:
     import pyarrow as pa

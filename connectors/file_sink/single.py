@@ -10,12 +10,13 @@ import pyarrow as pa
 from connectors.file_sink.columns import Columns, named
 from connectors.file_sink.forms import LineForm, blocks, unwritable
 from connectors.file_sink.jobs import STAGED, CountedLines, check_all_there, parts_of, staged_job, uri
+from rocketconnect_sdk.columns.sinks import DataFrameSinkTask
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.files import AppendedFile, StagedFile
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.permissions.roots import writing
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -34,9 +34,9 @@ def name_problem(name: str) -> str | None:
 class HudiColumns(Columns):
     """The columns of a table of Hudi, batch by batch."""
 
-    def settle(self, table: Schema | None, schema: Schema) -> Settled:
+    def settle(self, table: Schema | None, schema: Schema, *, keyed: bool = False) -> Settled:
         """See Columns. Raises RecordError: also, a field has a name that no column can have."""
-        settled = super().settle(table, schema)
+        settled = super().settle(table, schema, keyed=keyed)
         for field in settled.table.fields:
             if problem := name_problem(field.name):
                 msg = f"{self._place}: {field.name} {problem}. Rename it with a transform"

@@ -7,6 +7,7 @@ from connectors.jdbc import dialect_of
 from connectors.jdbc.options import CONNECTION, connection_problems, database_of
 from connectors.jdbc_sink.naming import ALLOWED, naming_problems
 from rocketconnect_sdk.columns.declared import columns_option, given_columns, parse_columns
+from rocketconnect_sdk.columns.sinks import ArrowSink
 from rocketconnect_sdk.configuration.change_options import DELETE_ENABLED, TRUNCATE_ENABLED
 from rocketconnect_sdk.configuration.flush_options import FLUSH_ROWS, flush_interval
 from rocketconnect_sdk.configuration.linear_patterns import Allowed, allowed_problem
@@ -15,7 +16,7 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import POLICY, Policy, policy_problems
 from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import ArrowSink, FlushPolicy, Guarantee
+from rocketconnect_sdk.sink import FlushPolicy, Guarantee
 from rocketconnect_sdk.tables import EVOLUTION, POSITIONS_TABLE
 
 if TYPE_CHECKING:

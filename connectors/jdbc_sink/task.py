@@ -18,10 +18,11 @@ from connectors.jdbc_sink.shape import Shape, as_read, fitted
 from connectors.jdbc_sink.store import Store
 from connectors.jdbc_sink.tables import Tables
 from rocketconnect_sdk.columns.arrow_types import from_arrow_type
+from rocketconnect_sdk.columns.sinks import ArrowSinkTask
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError
 from rocketconnect_sdk.evolution import OtherColumns
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import ArrowSinkTask, FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.batch import HEADER, UNCHANGED, Batch, batch_of
 from rocketconnect_sdk.targets.changes import Changes, by_key, by_value, read_changes
 from rocketconnect_sdk.targets.envelopes import row_schema

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from connectors.lakes.options import INSERT, TOPIC, policy_of
 from rocketconnect_sdk.columns.declared import no_rows_problem, parse_columns
+from rocketconnect_sdk.columns.sinks import DataFrameSink, DataFrameSinkTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.evolution import Takes, as_table, nullable
 from rocketconnect_sdk.evolution.held import columns_problem, rows_problems
 from rocketconnect_sdk.options import Config, OptionWrong
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, FlushPolicy
+from rocketconnect_sdk.sink import FlushPolicy
 from rocketconnect_sdk.targets.owned import Target
 
 if TYPE_CHECKING:

@@ -12,12 +12,13 @@ from connectors.lakes.compaction import Compaction
 from connectors.lakes.partition_values import none_lost
 from connectors.lakes.seen import Seen
 from rocketconnect_sdk.columns.objects import rows_of_array
+from rocketconnect_sdk.columns.sinks import DataFrameSinkTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import ConnectorError, PermanentError
 from rocketconnect_sdk.evolution.tables import VALUE
 from rocketconnect_sdk.files.trouble import understood
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, SinkCommit
+from rocketconnect_sdk.sink import FlushPolicy, SinkCommit
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

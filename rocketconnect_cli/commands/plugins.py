@@ -133,8 +133,8 @@ def install(
     if kafka_plugins.is_kafka(name):
         return _install_kafka(name, folder or kafka_plugins.folder_of())
     from rocketconnect_cli.embedded.download import show_download
+    from rocketconnect_sdk.columns.sinks import DataFrameSink
     from rocketconnect_sdk.plugins.loader import find
-    from rocketconnect_sdk.sink import DataFrameSink
 
     try:
         connector = find(name)

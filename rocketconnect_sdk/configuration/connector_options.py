@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from rocketconnect_sdk.claim_check import options as claim_check
+from rocketconnect_sdk.columns.sinks import ArrowSink
 from rocketconnect_sdk.configuration import foreign, runtime_options
 from rocketconnect_sdk.configuration.references import NO_PLACE, NO_PLACE_FIX, REFERENCE
 from rocketconnect_sdk.converters import converter_class
@@ -16,7 +17,7 @@ from rocketconnect_sdk.origins.origin import Origin
 from rocketconnect_sdk.permissions import spark_profiles
 from rocketconnect_sdk.plugins.loader import DIRECT, PluginType, catalogue, engines_of, find
 from rocketconnect_sdk.queries.options import OPTIONS, QUERY, TABLES, query_problems
-from rocketconnect_sdk.sink import ArrowSink, BufferedSink, RecordSink, Sink
+from rocketconnect_sdk.sink import BufferedSink, RecordSink, Sink
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.targets.owned import Target
 from rocketconnect_sdk.transforms import chain

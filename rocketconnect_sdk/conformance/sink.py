@@ -12,6 +12,7 @@ from functools import partial
 
 import pytest
 
+from rocketconnect_sdk.columns.sinks import ArrowSinkTask, ColumnarSink, DataFrameSinkTask
 from rocketconnect_sdk.conformance.documented import check_documented
 from rocketconnect_sdk.conformance.kill import run_and_kill, said_before_death
 from rocketconnect_sdk.conformance.sink_case import QUEUES, SinkCase, Writer, columns_of, expected, seen, small_disk, writing
@@ -20,18 +21,7 @@ from rocketconnect_sdk.evolution import POLICY
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import OPTIONAL_STRING, Field, Schema, Type
-from rocketconnect_sdk.sink import (
-    ArrowSinkTask,
-    BufferedSink,
-    BufferedSinkTask,
-    ColumnarSink,
-    DataFrameSinkTask,
-    Guarantee,
-    QueuePosition,
-    RecordSink,
-    RecordSinkTask,
-    SinkCommit,
-)
+from rocketconnect_sdk.sink import BufferedSink, BufferedSinkTask, Guarantee, QueuePosition, RecordSink, RecordSinkTask, SinkCommit
 
 _STEPS = 500
 

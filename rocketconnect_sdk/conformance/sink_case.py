@@ -14,18 +14,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from rocketconnect_sdk.columns.sinks import ArrowSink, ArrowSinkTask, ColumnarSinkTask, DataFrameSink, DataFrameSinkTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import STRING, Schema
 from rocketconnect_sdk.sink import (
-    ArrowSink,
-    ArrowSinkTask,
     BufferedSink,
     BufferedSinkTask,
-    ColumnarSinkTask,
-    DataFrameSink,
-    DataFrameSinkTask,
     QueuePosition,
     RecordSink,
     RecordSinkTask,

@@ -20,11 +20,12 @@ from pkgutil import iter_modules
 from typing import ClassVar, Protocol
 
 from rocketconnect_sdk import converters, transforms
+from rocketconnect_sdk.columns.sinks import ArrowSink, DataFrameSink
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.errors import ConfigError, Problem
 from rocketconnect_sdk.options import Option
 from rocketconnect_sdk.plugins.installed import OURS, Package, installed, package_of
-from rocketconnect_sdk.sink import ArrowSink, BufferedSink, DataFrameSink, RecordSink, Sink
+from rocketconnect_sdk.sink import BufferedSink, RecordSink, Sink
 from rocketconnect_sdk.source import Signal, Source, never
 from rocketconnect_sdk.spark.needs import NOTHING, SparkNeeds
 

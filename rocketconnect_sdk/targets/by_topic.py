@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from rocketconnect_sdk.columns.sinks import DataFrameSinkTask
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.claims import merged
 
 if TYPE_CHECKING:

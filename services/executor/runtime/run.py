@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from rocketconnect_sdk.claim_check.options import MOST
 from rocketconnect_sdk.claim_check.options import URL as CLAIM_CHECK
+from rocketconnect_sdk.columns.sinks import ArrowSink, DataFrameSink
 from rocketconnect_sdk.configuration.connector_options import parse_direct, parse_sink, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS, RELOAD, RESTART, SINK_CLASS, SOURCE_CLASS
 from rocketconnect_sdk.context import TaskContext
@@ -19,7 +20,7 @@ from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
 from rocketconnect_sdk.queries.options import QuerySettings
-from rocketconnect_sdk.sink import ArrowSink, BufferedSink, DataFrameSink, RecordSink, Sink, SinkTask
+from rocketconnect_sdk.sink import BufferedSink, RecordSink, Sink, SinkTask
 from rocketconnect_sdk.source import Source
 from rocketconnect_sdk.transforms.chain import make
 from services.executor.contract.endpoints import Endpoints

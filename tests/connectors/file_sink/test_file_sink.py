@@ -15,12 +15,13 @@ import pyarrow.dataset as pads
 import pytest
 
 from connectors.file_sink import FileSink, dataset, jobs, single
+from rocketconnect_sdk.columns.sinks import DataFrameSinkTask
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RecordError, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, parse
 from rocketconnect_sdk.schema import Schema, Type, struct
-from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit, SourceMark
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit, SourceMark
 
 pytestmark = [
     pytest.mark.spark,

@@ -13,11 +13,12 @@ import pyarrow as pa
 import pytest
 
 from rocketconnect_sdk.arrow import to_array
+from rocketconnect_sdk.columns.sinks import DataFrameSink, DataFrameSinkTask
 from rocketconnect_sdk.conformance.sink_case import spark_session
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.schema import STRING, Schema, struct
-from rocketconnect_sdk.sink import DataFrameSink, DataFrameSinkTask, QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.spark.types import to_spark
 from tests.connectors.answers import lose_an_answer
 from tests.connectors.lakes.changes import NUMBER, TEXT, Frame, Row

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
+from rocketconnect_sdk.columns.sinks import DataFrameSinkTask
 from rocketconnect_sdk.errors import PermanentError, RecordError
-from rocketconnect_sdk.sink import DataFrameSinkTask, FlushPolicy, QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import FlushPolicy, QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.by_topic import ByTopic
 
 if TYPE_CHECKING:

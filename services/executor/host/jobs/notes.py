@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping
 
+from rocketconnect_sdk.columns.sinks import ArrowSink, DataFrameSink
 from rocketconnect_sdk.configuration.connector_options import parse_sink
 from rocketconnect_sdk.configuration.runtime_options import CLASS
 from rocketconnect_sdk.errors import ConfigError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.plugins.loader import DIRECT, find
-from rocketconnect_sdk.sink import ArrowSink, BufferedSink, DataFrameSink, Sink
+from rocketconnect_sdk.sink import BufferedSink, Sink
 from rocketconnect_sdk.wording.counts import counted
 
 _TOLD_SECONDS = 5.0

@@ -11,11 +11,12 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
+from rocketconnect_sdk.columns.sinks import ArrowSinkTask, ColumnarSinkTask
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.evolution import OtherColumns
 from rocketconnect_sdk.evolution.fitting import fit
 from rocketconnect_sdk.record import SinkBatch
-from rocketconnect_sdk.sink import ArrowSinkTask, ColumnarSinkTask, SinkCommit
+from rocketconnect_sdk.sink import SinkCommit
 from rocketconnect_sdk.spark.types import to_spark
 from rocketconnect_sdk.stages import Stage
 from services.executor.runtime.errors.failure import Failure, as_bytes, beyond

@@ -10,10 +10,11 @@ import pyarrow as pa
 
 from rocketconnect_sdk.arrow import to_array
 from rocketconnect_sdk.columns.arrow_types import readable
+from rocketconnect_sdk.columns.sinks import DataFrameSinkTask
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError, SystemAway
 from rocketconnect_sdk.record import SinkBatch
 from rocketconnect_sdk.schema import Schema
-from rocketconnect_sdk.sink import DataFrameSinkTask, Receipt, RecordSinkTask, SinkCommit, SinkWriter
+from rocketconnect_sdk.sink import Receipt, RecordSinkTask, SinkCommit, SinkWriter
 from rocketconnect_sdk.targets.by_topic import ByTopic
 from services.executor.runtime.sink.columnar.batches import columns_of, in_order, table_of
 from services.executor.runtime.sink.columnar.engine import ColumnarEngine

@@ -12,6 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rocketconnect_sdk.columns.sinks import DataFrameSink, DataFrameSinkTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RecordError, RecordRefused, RetriableError, SystemAway
 from rocketconnect_sdk.options import Config, Kind, Option
@@ -20,8 +21,6 @@ from rocketconnect_sdk.schema import STRING
 from rocketconnect_sdk.sink import (
     BufferedSink,
     BufferedSinkTask,
-    DataFrameSink,
-    DataFrameSinkTask,
     FlushPolicy,
     QueuePosition,
     Receipt,

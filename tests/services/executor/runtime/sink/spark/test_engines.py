@@ -13,8 +13,9 @@ import pytest
 from pyarrow.dataset import dataset
 
 from connectors.file_sink import single
+from rocketconnect_sdk.columns.sinks import DataFrameSinkTask
 from rocketconnect_sdk.record import SinkBatch
-from rocketconnect_sdk.sink import DataFrameSinkTask, QueuePosition, SinkCommit
+from rocketconnect_sdk.sink import QueuePosition, SinkCommit
 from rocketconnect_sdk.targets.by_topic import ByTopic
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.contract.metrics import TaskMetrics
