@@ -282,7 +282,6 @@ def _is_shared(config: Config) -> bool:
 
 
 def _engine_problems(plugin: Source | Sink, config: Config) -> Iterable[Problem]:
-    # Where rows go into the target as they are, Spark has no part in it: what earlier versions needed is accepted.
     if isinstance(plugin, Sink) and not isinstance(plugin, ArrowSink) and config["engine"] not in engines_of(plugin):
         fix = f"Use engine={engines_of(plugin)[0]}, or another sink, such as file_lines for files."
         yield Problem("engine", config["engine"], f"is not an engine that {plugin.name} runs on", fix)
