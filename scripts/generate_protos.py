@@ -14,20 +14,22 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PROTOS = ROOT / "protos"
 THIRD_PARTY = ROOT / "third_party/protos"
-TELEMETRY = Path("connectors/telemetry")
+MESSAGES = {"prometheus": Path("connectors/telemetry"), "rocketmq": Path("connectors/rocketmq_grpc")}
+"""By the folder of what others speak the room that speaks it, too."""
 OPENAPI = Path("services/gateway/openapi.json")
 
 
 def main(target: Path = ROOT) -> None:
-    """Generate into `target`: **/*_pb2* of protos/rocketconnect and connectors/telemetry, and services/gateway/openapi.json."""
+    """Generate into `target`: **/*_pb2* of protos/rocketconnect and of MESSAGES, and services/gateway/openapi.json."""
     files = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.glob("rocketconnect/**/*.proto"))
     code = target / "protos"
     code.mkdir(parents=True, exist_ok=True)
     _protoc(*(f"--{kind}_out={code}" for kind in ("python", "grpc_python", "mypy", "mypy_grpc")), *files)
-    telemetry = target / TELEMETRY
-    telemetry.mkdir(parents=True, exist_ok=True)
-    prometheus = sorted(str(path.relative_to(THIRD_PARTY)) for path in THIRD_PARTY.glob("prometheus/*.proto"))
-    _protoc(f"--python_out={telemetry}", f"--mypy_out={telemetry}", *prometheus)
+    for name, room in MESSAGES.items():
+        made = target / room
+        made.mkdir(parents=True, exist_ok=True)
+        read = sorted(str(path.relative_to(THIRD_PARTY)) for path in THIRD_PARTY.glob(f"{name}/*.proto"))
+        _protoc(f"--python_out={made}", f"--mypy_out={made}", *read)
     _openapi(files, target / OPENAPI)
 
 

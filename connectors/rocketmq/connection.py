@@ -81,7 +81,9 @@ class RocketmqConnection(Connection):
                 continue
             try:
                 with_topic = self._queue(operation)
-                prepared = _Prepared(index, operation.value or b"", encode_properties(self._properties(operation)))
+                prepared = _Prepared(
+                    index, operation.value or b"", encode_properties(messages.sent_on(operation, self._config["source.cluster"]))
+                )
             except (InvalidMessage, InvalidRequest) as error:
                 refused[index] = str(error)
             except RocketMQError as error:
@@ -112,17 +114,6 @@ class RocketmqConnection(Connection):
             raise SystemAway(msg)
         self._client.create_topic(topic, queues=self._config["target.queues"], keep=True)
         return self._client.queues(topic, writable=True, fresh=True)
-
-    def _properties(self, operation: Operation) -> Mapping[str, str]:
-        _, broker, number = operation.more["queue"].rsplit("/", 2)
-        origin = {
-            messages.TOPIC: operation.more["topic"],
-            messages.QUEUE: f"{broker}/{number}",
-            messages.OFFSET: operation.more["offset"],
-        }
-        if operation.time_ms is not None:
-            origin[messages.STORE_TIME] = str(operation.time_ms)
-        return messages.copied(operation.headers, self._config["source.cluster"], origin)
 
     def _send(self, waiting: dict[MessageQueue, deque[_Prepared]], refused: dict[int, str]) -> None:
         """One request for each queue; takes what is confirmed or refused out of what waits.

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from rocketconnect_sdk.writes import Operation, Template
+
 PREFIX = "replicator."
 CLUSTERS = f"{PREFIX}clusters"
 """The names of the clusters that a message was in before, separated by commas, in their order."""
@@ -12,10 +14,14 @@ MESSAGE_ID = f"{PREFIX}message.id"
 STORE_TIME = f"{PREFIX}store.time"
 BORN_TIME = f"{PREFIX}born.time"
 BORN_HOST = f"{PREFIX}born.host"
+ATTEMPT = f"{PREFIX}delivery.attempt"
+"""How often the cluster had given it to the group, this time included, where it counts that."""
 MARK = f"{PREFIX}mark"
 """What a source of RocketConnect had marked it with first."""
 _OUR_MARK = "RCPOS"
-_OF_ONE_PLACE = frozenset({TOPIC, QUEUE, OFFSET, MESSAGE_ID, STORE_TIME, BORN_TIME, BORN_HOST})
+PLACE = {name: Template.of(f"${{{name}}}") for name in ("topic", "queue", "offset")}
+"""What a sink has told of each message: see Addressing.more."""
+_OF_ONE_PLACE = frozenset({TOPIC, QUEUE, OFFSET, MESSAGE_ID, STORE_TIME, BORN_TIME, BORN_HOST, ATTEMPT})
 _OF_ONE_DELIVERY = frozenset(
     {
         "CLUSTER",
@@ -68,3 +74,17 @@ def copied(properties: Mapping[str, str], cluster: str, origin: Mapping[str, str
     if (mark := kept.pop(_OUR_MARK, None)) is not None:
         kept.setdefault(MARK, mark)
     return {**kept, CLUSTERS: ",".join((*clusters_of(properties), cluster)), **origin}
+
+
+def sent_on(operation: Operation, cluster: str) -> dict[str, str]:
+    """The properties of a message of ours in another cluster.
+
+    Args:
+        operation: Its texts are PLACE.
+        cluster: The name of ours.
+    """
+    _, broker, number = operation.more["queue"].rsplit("/", 2)
+    origin = {TOPIC: operation.more["topic"], QUEUE: f"{broker}/{number}", OFFSET: operation.more["offset"]}
+    if operation.time_ms is not None:
+        origin[STORE_TIME] = str(operation.time_ms)
+    return copied(operation.headers, cluster, origin)

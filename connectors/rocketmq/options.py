@@ -23,17 +23,19 @@ _NAMED = ("topics", "topics.pattern", "src.topictags")
 _ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-def _address(server: str) -> tuple[str, int] | None:
+def address_of(server: str) -> tuple[str, int] | None:
+    """The host and the port of HOST:PORT; None: it is none."""
     host, colon, port = server.rpartition(":")
     host = host.strip().removeprefix("[").removesuffix("]")
     is_port = port.isascii() and port.isdecimal() and 0 < int(port) <= _HIGHEST_PORT
     return (host, int(port)) if colon and host and is_port and not set(host) & set("/@ ") else None
 
 
-def _servers_problem(servers: Sequence[str]) -> str | None:
+def servers_problem(servers: Sequence[str]) -> str | None:
+    """What is wrong with servers HOST:PORT; None: nothing."""
     if not servers:
         return "names no server"
-    wrong = next((server for server in servers if _address(server) is None), None)
+    wrong = next((server for server in servers if address_of(server) is None), None)
     return None if wrong is None else f"has {wrong[:100]!r}, which is no HOST:PORT"
 
 
@@ -42,8 +44,9 @@ def _topics_problem(topics: Iterable[str]) -> str | None:
     return next((f"{topic[:TOPIC_LENGTH]!r} {problem}" for topic, problem in told if problem), None)
 
 
-def _of_servers(servers: Iterable[str]) -> Iterator[tuple[str, int]]:
-    return filter(None, map(_address, servers))
+def of_servers(servers: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """The hosts and the ports of servers. See Option.reaches."""
+    return filter(None, map(address_of, servers))
 
 
 def cluster_options(side: str, prefix: str = "", which: str = "the other") -> tuple[Option, ...]:
@@ -61,19 +64,26 @@ def cluster_options(side: str, prefix: str = "", which: str = "the other") -> tu
             Kind.LIST,
             required=True,
             aliases=(f"{side}.endpoint",),
-            check=_servers_problem,
+            check=servers_problem,
             fix="Write HOST:9876,HOST:9876.",
-            reaches=_of_servers,
+            reaches=of_servers,
             example="127.0.0.1:9876",
         ),
+        *login_options(side, prefix),
+    )
+
+
+def login_options(side: str = "", prefix: str = "") -> tuple[Option, ...]:
+    """The options of who we are in a cluster, and of TLS; see cluster_options. Without a side they have no other names."""
+    return (
         Option(
             f"{prefix}access.key",
             "The user there, where brokers ask for one (ACL 1.0 and 2.0). Empty: none.",
             default="",
             references=True,
-            aliases=(f"{side}.access.key",),
+            aliases=(f"{side}.access.key",) if side else (),
         ),
-        Option(f"{prefix}secret.key", "The secret of that user.", secret=True, aliases=(f"{side}.secret.key",)),
+        Option(f"{prefix}secret.key", "The secret of that user.", secret=True, aliases=(f"{side}.secret.key",) if side else ()),
         Option(f"{prefix}tls", "The servers speak TLS (tls.server.mode).", Kind.BOOL, "false"),
         Option(
             f"{prefix}ssl.ca.location",

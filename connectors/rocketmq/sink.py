@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from types import MappingProxyType
 
+from connectors.rocketmq.messages import PLACE
 from connectors.rocketmq.options import AWAY, CHECK_SECONDS, CLUSTER_IDS, REFUSED, cluster_options, cluster_problems, names_problems
 from connectors.rocketmq.source import converter_problems
 from rocketconnect_sdk.configuration.preflight import preflight
@@ -14,7 +15,6 @@ from rocketconnect_sdk.options import Config, Kind, Option, run_checks
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import FORM, Addressing, Connection, Template, WriteSink, template_option
 
-_PLACE = {name: Template.of(f"${{{name}}}") for name in ("topic", "queue", "offset")}
 _LARGEST = 1_000_000_000
 
 
@@ -67,7 +67,7 @@ class RocketmqSink(WriteSink):
 
     def addressing(self, config: Config) -> Addressing:
         """See WriteSink."""
-        return Addressing(target=Template.of(config["target.topic"]), more=_PLACE, messages=True)
+        return Addressing(target=Template.of(config["target.topic"]), more=PLACE, messages=True)
 
     def connect(self, config: Config, context: TaskContext) -> Connection:
         """See WriteSink."""

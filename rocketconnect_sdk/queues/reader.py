@@ -172,7 +172,8 @@ class Reader:
         size = sum([each.size for each in found])
         self._unacknowledged.extend([(offset, each.tag, each.size) for offset, each in zip(offsets, found, strict=True)])
         self.held_bytes += size
-        headers = [_headers_of(each) for each in found]
+        properties = [each.properties for each in found if each.properties is not None]
+        headers = [] if properties else [_headers_of(each) for each in found]
         return SourceBatch(
             self.partition,
             [each.value for each in found],
@@ -183,6 +184,7 @@ class Reader:
             topics=[each.topic for each in found] if found[0].topic else None,
             schema=found[0].schema,
             size=size,
+            properties=properties or None,
         )
 
 

@@ -47,6 +47,8 @@ class Received:
         redelivered: It may have been given before, as the broker says.
         size: Of its value in bytes.
         schema: Of its value, where that is known. Records that follow each other and have the same one are a batch.
+        properties: Of a message that goes on as it is, in the place of headers: for sources of whole_messages. The key still
+            chooses the queue. All of a source have them, or none has.
     """
 
     tag: Any
@@ -58,6 +60,7 @@ class Received:
     redelivered: bool = False
     size: int = 0
     schema: Schema | None = None
+    properties: Mapping[str, str] | None = None
 
 
 class Subscription(ABC):

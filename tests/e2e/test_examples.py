@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from rocketconnect_cli.embedded.rocketmq_jars import rocketmq_jars
 from tests import free_ports
 from tests.e2e.console import Shown, commands, differing, said
 from tests.e2e.pages.copies import EXAMPLES, copied, renamed, said_with_mariadb, written_in
@@ -24,6 +25,7 @@ from tests.servers.mongodb.ferretdb import FerretDb
 from tests.servers.postgres import Postgres
 from tests.servers.rabbitmq import Rabbitmq
 from tests.servers.redis import Redis
+from tests.servers.rocketmq_grpc.proxy import Proxy
 from tests.servers.search.real import OpenSearch
 
 pytestmark = pytest.mark.e2e
@@ -46,6 +48,7 @@ SERVERS = {
     "rabbitmq-to-jsonlines",
     "rabbitmq-to-postgres",
     "redis-to-jsonlines",
+    "rocketmq-grpc-to-rocketmq",
     "rocketmq-to-rocketmq",
     "sftp-to-sftp",
     "webhooks-to-jsonlines",
@@ -171,6 +174,15 @@ def test_the_example_with_another_cluster_works_as_it_is_written(instance: Any, 
     server = {"127.0.0.1:9876": str(instance.ready["nameServer"])}
     shown = written("rocketmq-to-rocketmq")
     assert differing(shown, said(shown, instance.url, copied(tmp_path, server), server)) == []
+
+
+@pytest.mark.slow
+def test_the_example_with_a_proxy_works_as_it_is_written(instance: Any, tmp_path: Path) -> None:
+    name_server = str(instance.ready["nameServer"])
+    with Proxy(name_server, rocketmq_jars()).running() as proxy:
+        servers = {"127.0.0.1:9876": name_server, "127.0.0.1:8081": proxy.endpoint}
+        shown = written("rocketmq-grpc-to-rocketmq")
+        assert differing(shown, said(shown, instance.url, copied(tmp_path, servers), servers)) == []
 
 
 @pytest.mark.slow

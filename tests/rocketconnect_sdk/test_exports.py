@@ -61,7 +61,7 @@ def test_listing_plugins_imports_no_spark() -> None:
     databases += " mongodb_sink mongodb_source mqtt_sink mqtt_source mysql_cdc_source"
     others = "object_store_sink object_store_source postgres_cdc_source rabbitmq_sink rabbitmq_source"
     redis = "redis_group_source redis_keys_source redis_replication_source redis_sink redis_source"
-    redis += " rocketmq_checkpoint_source rocketmq_settings_source"
+    redis += " rocketmq_checkpoint_source rocketmq_grpc_sink rocketmq_grpc_source rocketmq_settings_source"
     ends = "rocketmq_sink rocketmq_source sftp_sink sftp_source solr_sink stdout syslog_source webhook_source"
     first = "amqp_sink amqp_source clickhouse_sink clickhouse_source dead_letter_source"
     wanted = f"{first} {lakes} {files} {more_lakes} {databases} {others} {redis} {ends}".split()

@@ -76,8 +76,8 @@ def test_a_converter_is_no_connector(name: str) -> None:
     assert found["source.connector.class"].fix.startswith("Use one of amqp_source, clickhouse_source, dead_letter_source, ")
     wanted = (
         "Use one of amqp_sink, clickhouse_sink, doris_sink, elasticsearch_sink, eventbridge_sink, file_lines, hive_sink, "
-        "http_sink, jms_sink, kafka_sink, mongodb_sink, mqtt_sink, object_store_sink, rabbitmq_sink, redis_sink, rocketmq_sink, "
-        "sftp_sink, solr_sink, stdout."
+        "http_sink, jms_sink, kafka_sink, mongodb_sink, mqtt_sink, object_store_sink, rabbitmq_sink, redis_sink, "
+        "rocketmq_grpc_sink, rocketmq_sink, sftp_sink, solr_sink, stdout."
     )
     assert found["sink.connector.class"].fix == wanted
 

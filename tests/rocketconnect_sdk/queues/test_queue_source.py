@@ -115,6 +115,26 @@ class TestFolder(QueueSuite):
         task.committed({batch.partition: Position(batch.offsets[-1])})
         task.close()
 
+    def test_messages_that_go_on_as_they_are_have_their_properties_and_a_key_that_chooses_the_queue(
+        self, case: QueueCase, begun: dict[str, Position], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        receive = Session.receive
+        own = {"KEYS": "theirs", "x": "y"}
+
+        def whole(session: Session, limit: int, size: int, seconds: float) -> list[Received]:
+            return [replace(each, key="group", properties=own, redelivered=True) for each in receive(session, limit, size, seconds)]
+
+        monkeypatch.setattr(Session, "receive", whole)
+        case.publish(["a", "b"])
+        task = case.source.open(case.parsed, {"share": "0/1"}, TaskContext(epoch=2))
+        task.start(begun)
+        (batch,) = [batch for batch in batches_of(task.poll()) if batch.values]
+        assert (batch.keys, batch.headers, batch.properties) == (["group"] * 2, None, [own] * 2)
+        extras, bad = extras_of(batch, [b"group"] * 2)
+        assert bad == {}
+        assert [decode_properties(extra) for extra in extras or ()] == [own, own]
+        task.close()
+
     def test_an_error_gives_what_was_read_before_it_first(
         self, case: QueueCase, begun: dict[str, Position], monkeypatch: pytest.MonkeyPatch
     ) -> None:
