@@ -171,7 +171,7 @@ def test_a_new_owner_waits_for_the_send_deadline_and_says_so_unless_it_is_known_
         time.sleep(0.2)
     second = tasks.start(Kind.SOURCE, config, epoch=2, settled=settled, send_deadline=600)
     if waits:
-        second.reporter.wait_for(lambda: any("waits 600 s" in trace for _, trace in second.reporter.states))
+        second.reporter.wait_for(lambda: any("waits until " in trace for _, trace in second.reporter.states))
     else:
         second.reporter.wait_for_state(State.IDLE)
     assert second.stop().clean != waits
