@@ -31,6 +31,8 @@ _SERVICE = "/apache.rocketmq.v2.MessagingService/"
 _PROTOCOL = "v2"
 _VERSION = "5.1.0"
 """That of RocketMQ's clients whose protocol this is: servers look at it."""
+_LARGEST_ANSWER = 256 << 20
+"""Far beyond what brokers take as a message: those that are too large for us become dead letters, so they have to come."""
 _READ, _WRITE = (pb.READ, pb.READ_WRITE), (pb.WRITE, pb.READ_WRITE)
 Endpoint = tuple[tuple[str, int], ...]
 """The addresses of one server, or of several that do the same."""
@@ -197,7 +199,7 @@ class Client:
             ("grpc.enable_retries", 0),
             # Whoever says what connectors may connect to has looked at these addresses.
             ("grpc.enable_http_proxy", 0),
-            ("grpc.max_receive_message_length", -1),
+            ("grpc.max_receive_message_length", _LARGEST_ANSWER),
             ("grpc.max_send_message_length", -1),
             # Another client that has failed there is no reason to wait.
             ("grpc.use_local_subchannel_pool", 1),

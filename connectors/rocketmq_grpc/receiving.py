@@ -198,6 +198,10 @@ class Inbox:
                     answers.cancel()
             for answer in answers:
                 if answer.HasField("message"):
+                    if came == count:
+                        # Nobody has room for more: a server that gives it gives it again.
+                        answers.cancel()
+                        break
                     came += 1
                     self._put(Held(place, answer.message, answer.message.system_properties.receipt_handle, time.monotonic()))
                 elif answer.HasField("status"):
