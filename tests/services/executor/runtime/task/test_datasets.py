@@ -28,6 +28,9 @@ from services.executor.runtime import datasets
         ("hive://meta:9083/", "shop.orders/*", "hive://meta:9083", "shop.orders/*"),
         ("sqlite:///data/a.db ", "orders", "file", "/data/a.db#orders"),
         ("https://me:secret@host/a", "", "https://host", "a"),
+        ("s3a://key:secret@bucket/in", "", "s3://bucket", "in"),
+        ("abfss://container@account/in", "", "abfss://container@account", "in"),
+        ("kafka://a:1,[::1:9092/", "orders", "kafka://a:1,[::1:9092", "orders"),
     ],
 )
 def test_places_are_named_as_openlineage_names_them(place: str, name: str, namespace: str, called: str) -> None:
@@ -76,3 +79,8 @@ def test_files_and_tables_and_topics_of_connectors_are_told(tmp_path: Path) -> N
         user="u",
     )
     assert written == both
+
+
+def test_a_task_that_starts_tells_the_address_of_its_system_and_no_login() -> None:
+    found = [datasets.named("s3a://key:secret@bucket/in"), datasets.named("kafka://a:1,[::1:9092/", "x"), Dataset("file", "/a")]
+    assert datasets._systems(found) == "s3://bucket, kafka://a:1,[::1:9092"
