@@ -12,7 +12,6 @@ import grpc
 from connectors.rocketmq_grpc import faults
 from connectors.rocketmq_grpc.client import Client, Endpoint
 from connectors.rocketmq_grpc.rocketmq import messaging_v2_pb2 as pb
-from rocketconnect_sdk.errors import ConnectorError
 
 _MOST = 32
 """So many messages a server gives at once at most."""
@@ -93,7 +92,7 @@ class Inbox:
         self._out: dict[Place, int] = dict.fromkeys(places, 0)
         """How many messages were asked for or received and are not done."""
         self._calls: dict[Place, Any] = {}
-        self._fault: ConnectorError | None = None
+        self._fault: Exception | None = None
         self._is_over = False
         self._threads = [threading.Thread(target=self._run, args=(place,), daemon=True) for place in places]
 
@@ -107,7 +106,7 @@ class Inbox:
         """Some messages, in the order of each place: at most `limit`, and no more when they have so many bytes.
 
         Raises:
-            ConnectorError: nothing is left, and no more comes.
+            ConnectorError: nothing is left, and no more comes; any other error is a defect.
         """
         found: list[Held] = []
         with self._changed:
@@ -154,10 +153,11 @@ class Inbox:
                 if not received and time.monotonic() - began < _PAUSE_SECONDS:
                     with self._changed:
                         self._changed.wait_for(lambda: self._is_over, _PAUSE_SECONDS)
-        except ConnectorError as error:
+        except Exception as error:
+            # Also a defect: nobody would ask any more, and nobody would know.
             self._fail(error)
 
-    def _fail(self, error: ConnectorError) -> None:
+    def _fail(self, error: Exception) -> None:
         with self._changed:
             if not self._is_over and self._fault is None:
                 self._fault = error

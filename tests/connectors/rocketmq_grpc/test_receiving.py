@@ -5,8 +5,12 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
+import pytest
+
+from connectors.rocketmq_grpc.client import _target
 from connectors.rocketmq_grpc.receiving import Inbox, Place, Wanted
 from connectors.rocketmq_grpc.rocketmq import messaging_v2_pb2 as pb
+from rocketconnect_sdk.errors import SystemAway
 
 PLACE = Place("orders", "broker", (("127.0.0.1", 8081),))
 
@@ -56,3 +60,27 @@ def test_no_more_messages_are_held_than_were_asked_for_whatever_a_server_gives()
         assert len(inbox.take(1000, 1 << 20, 1.0)) == 10
     finally:
         inbox.end()
+
+
+class _Defective(_Endless):
+    def receive(self, endpoint: object, request: pb.ReceiveMessageRequest, seconds: float) -> _Answers:
+        del endpoint, request, seconds
+        msg = "a defect"
+        raise ValueError(msg)
+
+
+def test_a_defect_in_a_thread_that_receives_ends_the_task_and_does_not_leave_it_waiting_for_good() -> None:
+    client: Any = _Defective()
+    inbox = Inbox(client, Wanted(pb.Resource(name="g"), pb.FilterExpression(), 60.0, 10), [PLACE])
+    inbox.start()
+    try:
+        with pytest.raises(ValueError, match="a defect"):
+            inbox.take(1, 1 << 20, 10.0)
+    finally:
+        inbox.end()
+
+
+@pytest.mark.parametrize("host", ["a\0b", "x" * 300, "é" * 64 + ".example"])
+def test_a_name_that_a_server_announces_and_that_can_be_none_is_told(host: str) -> None:
+    with pytest.raises(SystemAway, match="has no address"):
+        _target(((host, 8081),), "there")
