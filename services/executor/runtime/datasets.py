@@ -35,13 +35,18 @@ def of_direct(source: Source, source_config: Config, sink: Sink, sink_config: Co
 
 
 def systems_of_source(plugin: Source, config: Config) -> str:
-    """What a source asks over a network, for people: "mysql://db:3306"; empty: nothing."""
-    return _systems(_inputs(plugin, config))
+    """What a source asks over a network, for people: "mysql://db:3306"; empty: nothing, or it can't be told. Never raises."""
+    # What is wrong with the plugin or its configuration its start tells.
+    with suppress(Exception):
+        return _systems(_inputs(plugin, config))
+    return ""
 
 
 def systems_of_sink(plugin: Sink, config: Config) -> str:
     """What a sink writes over a network: see systems_of_source."""
-    return _systems(_outputs(plugin, config))
+    with suppress(Exception):
+        return _systems(_outputs(plugin, config))
+    return ""
 
 
 def _systems(found: Iterable[Dataset]) -> str:
