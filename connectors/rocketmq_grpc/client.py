@@ -31,6 +31,9 @@ _SERVICE = "/apache.rocketmq.v2.MessagingService/"
 _PROTOCOL = "v2"
 _VERSION = "5.1.0"
 """That of RocketMQ's clients whose protocol this is: servers look at it."""
+_LARGEST_ANSWER = 256 << 20
+"""Far beyond what brokers take as a message: those that are too large for us become dead letters, so they have to come."""
+_LONGEST_HOST = 255
 _READ, _WRITE = (pb.READ, pb.READ_WRITE), (pb.WRITE, pb.READ_WRITE)
 Endpoint = tuple[tuple[str, int], ...]
 """The addresses of one server, or of several that do the same."""
@@ -197,7 +200,7 @@ class Client:
             ("grpc.enable_retries", 0),
             # Whoever says what connectors may connect to has looked at these addresses.
             ("grpc.enable_http_proxy", 0),
-            ("grpc.max_receive_message_length", -1),
+            ("grpc.max_receive_message_length", _LARGEST_ANSWER),
             ("grpc.max_send_message_length", -1),
             # Another client that has failed there is no reason to wait.
             ("grpc.use_local_subchannel_pool", 1),
@@ -253,8 +256,9 @@ def _target(endpoint: Endpoint, place: str) -> str:
     for host, port in endpoint:
         try:
             looked_up = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except OSError as error:
-            msg = f"{place}: {host} has no address: {error}"
+        except (OSError, ValueError) as error:
+            # ValueError: servers announce names, and not each text can be one.
+            msg = f"{place}: {host[:_LONGEST_HOST]!r} has no address: {error}"
             raise SystemAway(msg) from error
         for family, _, _, _, address in looked_up:
             if family is socket.AF_INET:

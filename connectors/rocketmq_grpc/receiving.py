@@ -12,7 +12,6 @@ import grpc
 from connectors.rocketmq_grpc import faults
 from connectors.rocketmq_grpc.client import Client, Endpoint
 from connectors.rocketmq_grpc.rocketmq import messaging_v2_pb2 as pb
-from rocketconnect_sdk.errors import ConnectorError
 
 _MOST = 32
 """So many messages a server gives at once at most."""
@@ -22,6 +21,8 @@ _PAUSE_SECONDS = 0.5
 """Where it answers at once, and gives nothing."""
 _MOST_WAITING_BYTES = 8 << 20
 """Nothing is asked for while so many bytes wait here."""
+_MOST_GIVEN = 4_096
+"""Of a server that gives more messages than it was asked for so many are taken: each time that one is given again is counted."""
 _END_SECONDS = 5.0
 
 
@@ -93,7 +94,7 @@ class Inbox:
         self._out: dict[Place, int] = dict.fromkeys(places, 0)
         """How many messages were asked for or received and are not done."""
         self._calls: dict[Place, Any] = {}
-        self._fault: ConnectorError | None = None
+        self._fault: Exception | None = None
         self._is_over = False
         self._threads = [threading.Thread(target=self._run, args=(place,), daemon=True) for place in places]
 
@@ -107,7 +108,7 @@ class Inbox:
         """Some messages, in the order of each place: at most `limit`, and no more when they have so many bytes.
 
         Raises:
-            ConnectorError: nothing is left, and no more comes.
+            ConnectorError: nothing is left, and no more comes; any other error is a defect.
         """
         found: list[Held] = []
         with self._changed:
@@ -154,10 +155,11 @@ class Inbox:
                 if not received and time.monotonic() - began < _PAUSE_SECONDS:
                     with self._changed:
                         self._changed.wait_for(lambda: self._is_over, _PAUSE_SECONDS)
-        except ConnectorError as error:
+        except Exception as error:
+            # Also a defect: nobody would ask any more, and nobody would know.
             self._fail(error)
 
-    def _fail(self, error: ConnectorError) -> None:
+    def _fail(self, error: Exception) -> None:
         with self._changed:
             if not self._is_over and self._fault is None:
                 self._fault = error
@@ -198,6 +200,10 @@ class Inbox:
                     answers.cancel()
             for answer in answers:
                 if answer.HasField("message"):
+                    if came >= count and (came >= _MOST_GIVEN or self._waiting_bytes >= _MOST_WAITING_BYTES):
+                        # There is no room for more: a server that gives it gives it again.
+                        answers.cancel()
+                        break
                     came += 1
                     self._put(Held(place, answer.message, answer.message.system_properties.receipt_handle, time.monotonic()))
                 elif answer.HasField("status"):

@@ -33,8 +33,6 @@ _ROCKETMQ_KEYS = {
     "workerId": _WORKERS,
     "connectClusterId": "the instance is the cluster",
     "storePathRootDir": "its connectors and their positions come by `rocketconnect import rocketmq-connect {text}`",
-    "pluginPaths": "plugins in Java for RocketMQ Connect do not run here (migrate.md has what takes their place); "
-    "those of Kafka Connect do, by `rocketconnect plugins install`",
     "keyConverter": _CONVERTER.replace("{ours}", "key.converter"),
     "valueConverter": _CONVERTER.replace("{ours}", "value.converter"),
     "autoCreateTopicEnable": "it is an option of each connector: topic.auto.create, by default true",
@@ -162,7 +160,9 @@ def _rocketmq(config: Mapping[str, str], told: WorkerFile) -> None:
     _take_login(config, told)
     settings = ("namesrvAddr", "httpPort", "aclEnable", "accessKey", "secretKey")
     for key, value in config.items():
-        if key not in settings:
+        if key == "pluginPaths":
+            told.notes += _plugins(key, value)
+        elif key not in settings:
             why = _ROCKETMQ_KEYS.get(key, "it is no key of a worker of RocketMQ Connect")
             told.notes.append(f"{key} is left out: {why.format(text=value)}")
 
@@ -192,12 +192,14 @@ def _kafka(config: Mapping[str, str], file: Path, told: WorkerFile) -> None:
         told.notes.append(f"listeners is https: {_REST}")
     for key, value in config.items():
         if key == "plugin.path":
-            folders = [each.strip() for each in value.split(",") if each.strip()]
-            told.notes += [
-                f"plugin.path: `rocketconnect plugins install {each}/PLUGIN` takes each plugin in {each}" for each in folders
-            ]
+            told.notes += _plugins(key, value)
         elif why := _KAFKA_KEYS.get(key) or ("" if key in _KAFKA_KEYS else _started(key, _KAFKA_STARTS.items())):
             told.notes.append(f"{key} is left out: {why.format(file=file)}")
+
+
+def _plugins(key: str, value: str) -> list[str]:
+    folders = [each.strip() for each in value.split(",") if each.strip()]
+    return [f"{key}: `rocketconnect plugins install {each}/PLUGIN` takes each plugin in {each}" for each in folders]
 
 
 def _started(key: str, starts: Iterable[tuple[str, str]]) -> str:

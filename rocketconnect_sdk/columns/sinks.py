@@ -57,10 +57,11 @@ class ColumnarSinkTask(SinkTask):
         return None
 
     def unwritable(self, values: "pa.Array") -> Mapping[int, str]:
-        """Which of these values of the column value can't be written: by index, what is wrong with each, and how the value begins.
+        """Which of these values can't be written: by index, what is wrong with each, and how the value begins.
 
-        Asked only when write() has raised a RecordError. The error policy decides about these records, and write() is called with
-        the others, for the same ranges. Empty, as by default: the task can't tell, and is FAILED.
+        They are those of the column value that write() was given last. Asked only when it has raised a RecordError. The error
+        policy decides about these records, and write() is called with the others, for the same ranges. Empty, as by default:
+        the task can't tell, and is FAILED.
         """
         del values
         return {}

@@ -140,5 +140,6 @@ def _all(folder: Path, name: str) -> Iterator[JavaPlugin]:
             named = form["name"], form["version"], form["origin"], form["digests"]
             yield JavaPlugin(*named, connectors, manifest.parent, form.get("stages", {}))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            msg = f"{manifest} can't be read: {type(error).__name__}: {error}; uninstall the plugin and install it again"
+            # No command uninstalls what can't be read.
+            msg = f"{manifest} can't be read: {type(error).__name__}: {error}; remove {manifest.parent}, and install it again"
             raise ValueError(msg) from error

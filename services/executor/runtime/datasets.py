@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from rocketconnect_sdk.options import Config, OptionWrong
 from rocketconnect_sdk.origins.origin import FILES, OBJECTS, Origin
@@ -35,17 +35,22 @@ def of_direct(source: Source, source_config: Config, sink: Sink, sink_config: Co
 
 
 def systems_of_source(plugin: Source, config: Config) -> str:
-    """What a source asks over a network, for people: "mysql://db:3306"; empty: nothing."""
-    return _systems(_inputs(plugin, config))
+    """What a source asks over a network, for people: "mysql://db:3306"; empty: nothing, or it can't be told. Never raises."""
+    # What is wrong with the plugin or its configuration its start tells.
+    with suppress(Exception):
+        return _systems(_inputs(plugin, config))
+    return ""
 
 
 def systems_of_sink(plugin: Sink, config: Config) -> str:
     """What a sink writes over a network: see systems_of_source."""
-    return _systems(_outputs(plugin, config))
+    with suppress(Exception):
+        return _systems(_outputs(plugin, config))
+    return ""
 
 
 def _systems(found: Iterable[Dataset]) -> str:
-    return ", ".join(dict.fromkeys(hide(each.namespace) for each in found if urlsplit(each.namespace).netloc))
+    return ", ".join(dict.fromkeys(hide(each.namespace) for each in found if each.namespace.partition("://")[2]))
 
 
 def named(place: str, name: str = "") -> Dataset:
@@ -56,18 +61,31 @@ def named(place: str, name: str = "") -> Dataset:
     name = name.removeprefix(_UNKNOWN).partition("\n")[0]
     place, _, within = place.partition(" ")
     name = f"{within.strip()}{name}"
-    url = urlsplit(place)
+    url = _split(place)
     # A file has nothing but its path.
     if place == FILES or (url.scheme == "file" and not url.netloc):
         return Dataset("file", hide(name or url.path))
     if url.scheme in _STORES:
         scheme = "s3" if url.scheme == "s3a" else url.scheme
-        return Dataset(f"{scheme}://{url.netloc}", hide("/".join(filter(None, (url.path.strip("/"), name))) or "/"))
+        # What stands before the bucket may be a login; the container of an account is one word.
+        login, _, rest = url.netloc.rpartition("@")
+        bucket = rest if ":" in login else url.netloc
+        return Dataset(f"{scheme}://{bucket}", hide("/".join(filter(None, (url.path.strip("/"), name))) or "/"))
     if url.scheme == "sqlite":
         return Dataset("file", hide(f"{url.path}#{name}" if name else url.path))
     database = url.path.strip("/").replace("/", ".")
     namespace = f"{_DATABASES.get(url.scheme, url.scheme)}://{url.netloc.rpartition('@')[2]}"
     return Dataset(namespace, hide(".".join(filter(None, (database, name))) or "/"))
+
+
+def _split(place: str) -> SplitResult:
+    """The parts of a place. Several addresses, of which one is of IPv6, are no URL."""
+    try:
+        return urlsplit(place)
+    except ValueError:
+        scheme, _, rest = place.partition("://")
+        netloc, _, path = rest.partition("/")
+        return SplitResult(scheme, netloc, path.partition("?")[0], "", "")
 
 
 def _topics(name_servers: str, topics: Iterable[str]) -> tuple[Dataset, ...]:

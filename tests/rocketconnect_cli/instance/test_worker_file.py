@@ -52,7 +52,7 @@ def test_what_has_a_counterpart_is_taken_and_all_else_is_told_with_why() -> None
         "httpPort: REST answers at 8090, for this machine alone (--host)",
         "rocketconnect import rocketmq-connect /tmp/storeRoot",
         "clusterName is left out: it is no key of a worker of RocketMQ Connect",
-        "plugins in Java for RocketMQ Connect do not run here",
+        "`rocketconnect plugins install /usr/local/connector-plugins/PLUGIN` takes each plugin in /usr/local/connector-plugins",
     ):
         assert said in notes
     assert "hush" not in notes + repr(told)

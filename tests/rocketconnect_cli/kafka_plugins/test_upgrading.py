@@ -1,6 +1,7 @@
 """Another version of a plugin takes the place of one that is there, whole or not at all."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -131,6 +132,19 @@ def test_after_a_kill_at_any_moment_one_version_is_there(
         uninstall("snow", folder)
     assert versions(folder) == {"rain": "1.0", "weather": version}
     assert not list(folder.glob(f"*/{NEXT}"))
+
+
+@pytest.mark.parametrize("manifest", [MANIFEST, REPLACED])
+def test_a_folder_that_is_damaged_is_told_with_what_helps(tmp_path: Path, folder: Path, manifest: str) -> None:
+    upgrade("weather", jar(tmp_path, "2.0", CITY, UNIT), folder)
+    (broken,) = (each.parent for each in folder.glob(f"weather-*/{manifest}"))
+    (broken / manifest).write_text('{"name": "wea')
+    for act in (lambda: upgrade("weather", jar(tmp_path, "3.0", CITY, UNIT), folder), lambda: uninstall("weather", folder)):
+        with pytest.raises(PluginRefused, match=f"remove {broken}, and install it again"):
+            act()
+    shutil.rmtree(broken)
+    install(jar(tmp_path, "2.0", CITY, UNIT), folder)
+    assert versions(folder) == {"rain": "1.0", "weather": "2.0"}
 
 
 @pytest.mark.slow

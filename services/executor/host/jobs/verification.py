@@ -76,13 +76,12 @@ class _Place:
 
     @classmethod
     def of(cls, token: str) -> "_Place":
-        try:
-            table, key = json.loads(token) if token else ("", None)
-        except ValueError:
-            raise VerificationRejected(
-                "page_token", token[:200], "is none that an answer had", "Give the one of the last answer."
-            ) from None
-        return cls(table, key)
+        if not token:
+            return cls()
+        match _given(token):
+            case [str(table), list(key)]:
+                return cls(table, key)
+        raise VerificationRejected("page_token", token[:200], "is none that an answer had", "Give the one of the last answer.")
 
     @property
     def token(self) -> str:

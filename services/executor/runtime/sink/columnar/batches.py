@@ -15,6 +15,7 @@ from services.executor.runtime.sink.decode.part import Part
 HEADER = "header:"
 """Before its name: the column of one header."""
 
+_PLAIN = (pa.int64(), pa.float64(), pa.bool_())
 _HEADERS = pa.map_(pa.string(), pa.string())
 
 
@@ -69,7 +70,25 @@ def table_of(parts: Sequence[Part]) -> pa.Table:
     # Keys without a converter schema can be null in one part and text in the next.
     if all(table.schema == tables[0].schema for table in tables):
         return pa.Table.from_batches(tables)
+    try:
+        return _concatenated(tables)
+    except pa.ArrowException:
+        # Without a schema each part has the type of its own keys and values: numbers in one, text in the next.
+        mixed = [name for name in tables[0].schema.names if len({table.schema.field(name).type for table in tables}) > 1]
+        return _concatenated([_with_texts(table, mixed) for table in tables])
+
+
+def _concatenated(tables: Sequence[pa.RecordBatch]) -> pa.Table:
     return pa.concat_tables([pa.Table.from_batches([table]) for table in tables], promote_options="permissive")
+
+
+def _with_texts(table: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    """The same with text for what is a number, or true or false, in these columns: as JSON has it."""
+    for name in names:
+        column = table.column(name)
+        if column.type in _PLAIN:
+            table = table.set_column(table.schema.names.index(name), name, column.cast(pa.string()))
+    return table
 
 
 def _with_alike_nulls(parts: Sequence[Part]) -> list[pa.RecordBatch]:

@@ -120,12 +120,14 @@ class ColumnarEngine(ABC, Generic[T]):
         return table.set_column(table.column_names.index("value"), "value", values)
 
     def _ask(self, task: T, parts: Sequence[Part], table: pa.Table | None, error: RecordError) -> None:
-        """Asks the task which rows it was, by row of the table."""
-        values = None if table is None or "value" not in table.column_names else table.column("value").combine_chunks()
-        reasons = {} if values is None else task.unwritable(values)
-        if not reasons.keys() - self._refused.keys():
+        """Asks the task which rows it was of those that it was given; they are refused by row of the table."""
+        if table is None or "value" not in table.column_names:
             raise PermanentError(str(error)) from error
-        self._refuse(parts, reasons)
+        given = [row for row in range(table.num_rows) if row not in self._refused]
+        reasons = task.unwritable(_without(table, self._refused).column("value").combine_chunks())
+        if not reasons:
+            raise PermanentError(str(error)) from error
+        self._refuse(parts, {given[index]: reason for index, reason in reasons.items()})
 
     def _refuse(self, parts: Sequence[Part], reasons: Mapping[int, str]) -> None:
         find = _finder(parts)

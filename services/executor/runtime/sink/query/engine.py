@@ -124,9 +124,9 @@ class QueryEngine:
             batch.saved = True
         known = [*batch.bad, *(batch.late if self._tolerant else ())]
         rows = sum(len(part.records) for part in batch.made.parts)
-        refused = self._inner.write(
-            batch.made.parts, replace(commit, rows=rows), lambda more: ready([*known, *map(self._of_message, more)])
-        )
+        # Whose positions move without a row is told by the topic of a part.
+        made = batch.made.parts or list(map(_emptied, parts[:1]))
+        refused = self._inner.write(made, replace(commit, rows=rows), lambda more: ready([*known, *map(self._of_message, more)]))
         self._committed(batch, commit)
         return [*known, *map(self._of_message, refused)]
 
@@ -195,6 +195,11 @@ class QueryEngine:
             return record
         place = record.queue, record.offset, record.row
         return replace(record, row=batch.made.numbered.get(place, record.row))
+
+
+def _emptied(part: Part) -> Part:
+    """A part of the same range without a record."""
+    return Part.of_nothing(part.queue, part.topic, part.start, part.until, part.stored_ms, part.arrived)
 
 
 def _bad_records(given: Gathered, reasons: Mapping[int, str]) -> list[BadRecord]:

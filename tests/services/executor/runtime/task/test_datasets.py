@@ -1,10 +1,12 @@
 """What tasks read and write has the names that OpenLineage gives it."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rocketconnect_sdk.configuration.connector_options import parse_sink, parse_source
+from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.plugins.loader import find
 from rocketconnect_sdk.sink import Sink
 from rocketconnect_sdk.source import Source
@@ -28,6 +30,9 @@ from services.executor.runtime import datasets
         ("hive://meta:9083/", "shop.orders/*", "hive://meta:9083", "shop.orders/*"),
         ("sqlite:///data/a.db ", "orders", "file", "/data/a.db#orders"),
         ("https://me:secret@host/a", "", "https://host", "a"),
+        ("s3a://key:secret@bucket/in", "", "s3://bucket", "in"),
+        ("abfss://container@account/in", "", "abfss://container@account", "in"),
+        ("kafka://a:1,[::1:9092/", "orders", "kafka://a:1,[::1:9092", "orders"),
     ],
 )
 def test_places_are_named_as_openlineage_names_them(place: str, name: str, namespace: str, called: str) -> None:
@@ -76,3 +81,23 @@ def test_files_and_tables_and_topics_of_connectors_are_told(tmp_path: Path) -> N
         user="u",
     )
     assert written == both
+
+
+def test_a_task_that_starts_tells_the_address_of_its_system_and_no_login() -> None:
+    found = [datasets.named("s3a://key:secret@bucket/in"), datasets.named("kafka://a:1,[::1:9092/", "x"), Dataset("file", "/a")]
+    assert datasets._systems(found) == "s3://bucket, kafka://a:1,[::1:9092"
+
+
+def test_a_plugin_that_cannot_say_where_its_system_is_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raises(*_: object) -> None:
+        msg = "the file with its servers is not there"
+        raise PermanentError(msg)
+
+    source, sink = find("file_source"), find("file_sink")
+    assert isinstance(source, Source)
+    assert isinstance(sink, Sink)
+    monkeypatch.setattr(type(source), "origins", raises)
+    monkeypatch.setattr(type(sink), "targets", raises)
+    config: Any = {}
+    assert datasets.systems_of_source(source, config) == ""
+    assert datasets.systems_of_sink(sink, config) == ""

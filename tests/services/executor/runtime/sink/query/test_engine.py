@@ -1,7 +1,9 @@
 """What a query writes, whatever the batches are and whenever its task ends: against one look at all records."""
 
+import sqlite3
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from connectors.jdbc_sink import JdbcSink
 from rocketconnect_sdk.configuration.connector_options import sink_options
+from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError, RecordError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.plugins.loader import find
@@ -22,6 +26,7 @@ from rocketconnect_sdk.sink import QueuePosition, Sink, SinkCommit
 from rocketconnect_sdk.stages import Stage
 from rocketconnect_sdk.transforms.processes.sql import SLICE
 from services.executor.runtime.errors.failure import Failure
+from services.executor.runtime.sink.columnar.engine import ArrowEngine
 from services.executor.runtime.sink.decode.part import BadRecord, DecodeSettings, Part
 from services.executor.runtime.sink.engines import Ready
 from services.executor.runtime.sink.query import engine as engine_module
@@ -83,6 +88,7 @@ class Sinking:
         pass
 
     def write(self, parts: Sequence[Part], commit: SinkCommit, ready: Ready) -> Sequence[BadRecord]:
+        assert parts, "a sink that has a task for each topic would not know which one moves"
         assert commit.rows == sum(len(part.records) for part in parts)
         if self.dies == "before":
             raise Killed
@@ -503,3 +509,24 @@ def test_a_row_of_a_window_that_the_sink_refuses_ends_the_task_with_nothing_comm
     with pytest.raises(PermanentError, match="refuses a row of the result of the query: too long"):
         task.finish()
     assert not task.sink.positions
+
+
+def test_windows_that_are_open_yet_move_the_positions_of_a_sink_of_columns_alone(tmp_path: Path) -> None:
+    sink = JdbcSink()
+    jdbc = sink.open(parse(sink.options, {"connection.url": f"sqlite:///{tmp_path}/db", "auto.create": "true"}), {}, TaskContext())
+    jdbc.start()
+    query = query_settings(tmp_path / "state", query=COUNTS, query_time="ms", query_window="2m", query_idle="1h")
+    queues = {"t/b/0": [record(0), record(1), record(20 * MINUTE)]}
+    target: Any = ArrowEngine(jdbc, jdbc.columns)
+    target.positions = {}
+    task = Task(tmp_path / "state", queues, target, query)
+    task.begin()
+    try:
+        task.write({"t/b/0": 2})
+        assert jdbc.start()["t/b/0"].until == 2
+        task.finish()
+        assert jdbc.start()["t/b/0"].until == 3
+    finally:
+        jdbc.close()
+    with closing(sqlite3.connect(tmp_path / "db")) as database:
+        assert database.execute("SELECT id, n FROM t").fetchall() == [("a", 2)]
