@@ -23,7 +23,6 @@ URL = Option(
     "gs://BUCKET/PREFIX, az://CONTAINER/PREFIX or file:///FOLDER. A sink reads them there: give both the same. Empty: nowhere. "
     "See docs/claim-check.md.",
     default="",
-    example="s3://bucket/bodies",
 )
 MOST = Option(
     f"{PREFIX}max.bytes",
