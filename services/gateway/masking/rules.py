@@ -14,6 +14,9 @@ _OF_PATTERNS = ("regex", "pattern", "prefix")
 _TOPIC = "topic"
 _OWN = "${topic}"
 _WILD = "*?["
+_ESCAPE = "\\u"
+_REFERENCE = "${"
+"""What an executor puts in its place is not known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,11 @@ class Fields:
         # A name may have dots itself.
         whole = ".".join(path).casefold()
         return any(whole == each or whole.endswith(f".{each}") for each in self.paths)
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a text that is not understood may have one of them: it has such a name, or an escape that may be a part of one."""
+        folded = text.casefold()
+        return _ESCAPE in folded or any(each.rpartition(".")[2] in folded for each in self.paths)
 
 
 NOTHING = Fields()
@@ -91,7 +99,8 @@ class Rules:
             if any(word in key.casefold() for word in _OF_PATTERNS):
                 return self.all()
             for name in filter(None, (each.strip() for each in value.split(","))):
-                found |= self.of_topic(name) if key in _EXACT else self._beginning(name, config.get(_TOPIC, ""))
+                is_exact = key in _EXACT and _REFERENCE not in name
+                found |= self.of_topic(name) if is_exact else self._beginning(name, config.get(_TOPIC, ""))
         return found
 
     def _beginning(self, name: str, own: str) -> Fields:

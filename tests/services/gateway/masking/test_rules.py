@@ -40,6 +40,9 @@ def test_a_topic_has_the_rules_whose_patterns_it_fits(topic: str, paths: set[str
         ({"topic": "items", "table.topic": "${topic}-${table}"}, ITEM),
         ({"table.topic": "${table}"}, HR | ITEM),
         ({"topics.regex": "it.*"}, HR | ITEM),
+        # The executor puts something in its place.
+        ({"topics": "${env:TOPICS}"}, HR | ITEM),
+        ({"connect.topicnames": "plain, items-${secret:which}"}, ITEM),
         ({"topic": "plain", "filename": "hr-people"}, set()),
     ],
 )
