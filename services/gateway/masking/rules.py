@@ -44,7 +44,7 @@ class Fields:
         return any(whole == each or whole.endswith(f".{each}") for each in self.paths)
 
     def may_be_in(self, text: str) -> bool:
-        """Whether a text that is not understood may have one of them: it has such a name, or an escape that may be a part of one."""
+        """Whether a text that is not understood may have one of them: such a name is in it, or an escape that may be of one."""
         folded = text.casefold()
         return _ESCAPE in folded or any(each.rpartition(".")[2] in folded for each in self.paths)
 
