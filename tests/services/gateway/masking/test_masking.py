@@ -197,7 +197,15 @@ async def test_a_comparison_is_refused_as_it_tells_keys_of_rows() -> None:
     assert not await Asked().masking.check(config.VerifyConnectorRequest(name="other"))
 
 
-@pytest.mark.parametrize(("more", "value"), [({}, SAFE), ({"transforms": "rename"}, "***"), ({"value-converter": "string"}, "***")])
+@pytest.mark.parametrize(
+    ("more", "value"),
+    [
+        ({}, SAFE),
+        ({"transforms": "rename"}, "***"),
+        ({"value-converter": "string"}, "***"),
+        ({"query": "SELECT email AS mail FROM records"}, "***"),
+    ],
+)
 async def test_a_preview_masks_fields_and_all_of_what_was_renamed_on_the_way(more: dict[str, str], value: str) -> None:
     shown = ShownRecord(value=RECORD, has_value=True, key=SECRET, has_key=True)
     steps = [PreviewStep(name="read", record=shown), PreviewStep(name="write", problem=f"bad {SECRET}")]
