@@ -20,7 +20,7 @@ from rocketconnect.deadletter.v1 import deadletter_service_pb2 as letters
 
 from rocketconnect_kit.access.asking import ASKED_BY, asked_by
 from rocketconnect_kit.calls.channel import channel
-from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
+from rocketconnect_kit.errors import DeadlineExceeded, InvalidArgument, ServiceError, Unavailable
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 from services.gateway import executors
@@ -89,7 +89,13 @@ class Backends:
         if not self._masking.concerns(request):
             return await self._answered(method, request, reads=reads, seconds=seconds)
         fields = await self._masking.check(request)
-        answer = await self._answered(method, request, reads=reads, seconds=seconds)
+        try:
+            answer = await self._answered(method, request, reads=reads, seconds=seconds)
+        except InvalidArgument as error:
+            if (masked := self._masking.refusal(error, fields)) is error:
+                raise
+            # Whoever looks for what the service has said finds nothing.
+            raise masked from None
         self._masking.hide(request, answer, fields)
         return answer
 

@@ -205,6 +205,9 @@ _SHOW: tuple[type[Any], ...] = (
     letters.EditDeadLetterRequest,
     letters.ReplayDeadLettersRequest,
     letters.GetReplayRequest,
+    config.CreateConnectorRequest,
+    config.UpdateConnectorRequest,
+    config.ValidateConnectorRequest,
     config.PreviewConnectorRequest,
     config.VerifyConnectorRequest,
 )
