@@ -27,6 +27,5 @@ def told() -> pb.GetCallerResponse:
 def seconds_left() -> float:
     """Return for how long who makes the request that is being answered is known yet; infinite: for good."""
     who = IDENTITY.get()
-    if who is None or who.until is None:
-        return float("inf")
-    return max(0.0, (who.until - datetime.now(UTC)).total_seconds())
+    left = None if who is None else who.seconds_left(datetime.now(UTC))
+    return float("inf") if left is None else left
