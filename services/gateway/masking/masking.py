@@ -91,20 +91,17 @@ class Masking:
     async def _fields(self, request: Message) -> Fields:
         match request:
             case topics.TraceMessagesRequest():
-                return self._rules.of_topic(request.topic)
+                found = self._rules.of_topic(request.topic)
             case topics.PeekTopicRequest():
-                return self._rules.of_topic(request.topic) | await self._of_letters(request.topic)
-            case (
-                config.CreateConnectorRequest()
-                | config.UpdateConnectorRequest()
-                | config.ValidateConnectorRequest()
-                | config.PreviewConnectorRequest()
-            ):
-                of_source = request.source if isinstance(request, config.PreviewConnectorRequest) else {}
-                return self._rules.of_config(request.config) | self._rules.of_config(of_source)
+                found = self._rules.of_topic(request.topic) | await self._of_letters(request.topic)
+            case config.CreateConnectorRequest() | config.UpdateConnectorRequest() | config.ValidateConnectorRequest():
+                found = self._rules.of_config(request.config)
+            case config.PreviewConnectorRequest():
+                found = self._rules.of_config(request.config)
+                found |= self._rules.of_config(request.source) if request.source else NOTHING
             case config.VerifyConnectorRequest():
                 named = [name for name in (request.name, request.sink) if name]
-                return await self._of_connectors(named)
+                found = await self._of_connectors(named)
             case (
                 letters.ListDeadLettersRequest()
                 | letters.GetDeadLetterRequest()
@@ -112,9 +109,10 @@ class Masking:
                 | letters.ReplayDeadLettersRequest()
                 | letters.GetReplayRequest()
             ):
-                return await self._of_connectors([request.connector])
+                found = await self._of_connectors([request.connector])
             case _:
-                return NOTHING
+                found = NOTHING
+        return found
 
     async def _of_connectors(self, names: Sequence[str]) -> Fields:
         by_name = {each.name: each for each in await self._there()}

@@ -10,8 +10,23 @@ from rocketconnect_sdk.routes.reserved import is_reserved
 
 _EXACT = ("topics", "connect.topicnames", "replay.topic")
 """Options that name topics themselves; others may make names of what they have."""
+_NAMING = frozenset(
+    {
+        "topic",
+        "topics",
+        "topicnames",
+        "table.topic",
+        "dest.topic",
+        "connect.topicname",
+        "connect.topicnames",
+        "connect-topicname",
+        "connect-topicnames",
+    }
+)
+"""Options that say which topics the records of a connector are in."""
 _OF_PATTERNS = ("regex", "pattern", "prefix")
 _TOPIC = "topic"
+_CLASS, _DIRECT = "connector.class", "direct"
 _OWN = "${topic}"
 _WILD = "*?["
 _ESCAPE = "\\u"
@@ -92,6 +107,10 @@ class Rules:
 
     def of_config(self, config: Mapping[str, str]) -> Fields:
         """Return what is masked of the records of a connector: of all topics that it may have, where that is in doubt."""
+        is_named = any(key.casefold() in _NAMING and value.strip() for key, value in config.items())
+        if not is_named and config.get(_CLASS) != _DIRECT:
+            # A source may have topics that nobody named, after its tables.
+            return self.all()
         found = NOTHING
         for key, value in config.items():
             if _TOPIC not in key.casefold():
