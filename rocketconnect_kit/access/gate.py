@@ -1,8 +1,10 @@
 """The gate in front of a server's methods: who calls is known, and may call."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
 from rocketconnect_kit.access.asking import ASKED_BY, asker
@@ -43,7 +45,6 @@ class Gate(AroundCalls):
             Unauthenticated: NOT_KNOWN.
             PermissionDenied: NOT_ALLOWED.
         """
-        del streaming
         if is_open(method):
             yield
             return
@@ -57,7 +58,9 @@ class Gate(AroundCalls):
             _check(who, method)
         # Each call is answered by a task with variables of its own: nobody sees it behind the call.
         IDENTITY.set(who)
-        yield
+        left = who.seconds_left(datetime.now(UTC)) if streaming and who is not None else None
+        async with _ending(method, left):
+            yield
 
     def _caller(self, tokens: Tokens, method: str, context: ServicerContext) -> Identity:
         shown = _said(context, AUTHORIZATION)
@@ -101,6 +104,19 @@ def check_worker(worker_id: str) -> bool:
         msg = f"the caller is known as the worker {who.name!r}, which may not speak for {worker_id[:128]!r}"
         raise PermissionDenied(NOT_ALLOWED, msg, name=who.name, role=who.role.value)
     return True
+
+
+@asynccontextmanager
+async def _ending(method: str, seconds: float | None) -> AsyncIterator[None]:
+    """End a stream with the token that it was called with; None: that has no end."""
+    try:
+        async with asyncio.timeout(seconds) as end:
+            yield
+    except TimeoutError:
+        if not end.expired():
+            raise
+        msg = f"the token with which {method} was called has ended; {HOW}"
+        raise Unauthenticated(NOT_KNOWN, msg) from None
 
 
 def _check(who: Identity, method: str) -> None:

@@ -44,6 +44,10 @@ class Identity:
     role: Role
     until: datetime | None = None
 
+    def seconds_left(self, now: datetime) -> float | None:
+        """Return for how long it is known yet; None: for as long as its line stands there."""
+        return None if self.until is None else max(0.0, (self.until - now).total_seconds())
+
 
 @dataclass(frozen=True, slots=True)
 class Known:

@@ -68,10 +68,15 @@ class FolderBodies(Bodies):
         with understood(path):
             try:
                 file = reading().open(path, os.O_RDONLY | os.O_NONBLOCK)
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
+                # A forged name may lead through a file. A place that is gone as a whole says nothing of one body.
+                os.close(reading().open(self._root, os.O_RDONLY | os.O_DIRECTORY))
                 return None
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                os.close(file)
+                return b""
             with os.fdopen(file, "rb") as body:
-                return body.read(size + 1) if stat.S_ISREG(os.fstat(file).st_mode) else b""
+                return body.read(size + 1)
 
     def expire(self, uid: str, before: float) -> int:
         """See Bodies."""

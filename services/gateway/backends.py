@@ -20,7 +20,7 @@ from rocketconnect.deadletter.v1 import deadletter_service_pb2 as letters
 
 from rocketconnect_kit.access.asking import ASKED_BY, asked_by
 from rocketconnect_kit.calls.channel import channel
-from rocketconnect_kit.errors import DeadlineExceeded, ServiceError, Unavailable
+from rocketconnect_kit.errors import DeadlineExceeded, InvalidArgument, ServiceError, Unavailable
 from rocketconnect_kit.serving.status import decode
 from rocketconnect_kit.settings import ServiceSettings
 from services.gateway import executors
@@ -89,7 +89,13 @@ class Backends:
         if not self._masking.concerns(request):
             return await self._answered(method, request, reads=reads, seconds=seconds)
         fields = await self._masking.check(request)
-        answer = await self._answered(method, request, reads=reads, seconds=seconds)
+        try:
+            answer = await self._answered(method, request, reads=reads, seconds=seconds)
+        except InvalidArgument as error:
+            if (masked := self._masking.refusal(error, fields)) is error:
+                raise
+            # Whoever looks for what the service has said finds nothing.
+            raise masked from None
         self._masking.hide(request, answer, fields)
         return answer
 
@@ -136,7 +142,7 @@ class Backends:
             page_request.page_token = page.next_page_token
 
     async def stream(self, method: MethodDescriptor, request: Message) -> AsyncGenerator[Message, None]:
-        """Yield the answers of a watch until it ends, its hour is over, or `end_watches` is called.
+        """Yield the answers of a watch until it ends, its hour or the caller's token is over, or `end_watches` is called.
 
         Raises:
             ServiceError: as `unary` does.
@@ -147,14 +153,16 @@ class Backends:
             request_serializer=type(request).SerializeToString,
             response_deserializer=GetMessageClass(method.output_type).FromString,
         )
-        call = multi(request, timeout=WATCH_SECONDS, metadata=_for_whom())
+        # Who is not known any more gets nothing more: the clean end makes it ask again, and show a token.
+        seconds = min(WATCH_SECONDS, caller.seconds_left())
+        call = multi(request, timeout=seconds, metadata=_for_whom())
         self._watches.add(call)
         try:
             async for answer in call:
                 yield answer
         except grpc.aio.AioRpcError as error:
             if error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED:
-                raise _explained(decode(error), service, WATCH_SECONDS) from error
+                raise _explained(decode(error), service, seconds) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()
             # Either the call was ended here, which is a clean end, or the task that reads it was.

@@ -1,5 +1,7 @@
 """What the gateway tells callers of themselves. Pure, but for who makes the request that is being answered."""
 
+from datetime import UTC, datetime
+
 from rocketconnect.access.v1 import access_service_pb2 as pb
 
 from rocketconnect_kit.access.current import IDENTITY
@@ -20,3 +22,10 @@ def told() -> pb.GetCallerResponse:
     if who.until is not None:
         answer.expire_time.FromDatetime(who.until)
     return answer
+
+
+def seconds_left() -> float:
+    """Return for how long who makes the request that is being answered is known yet; infinite: for good."""
+    who = IDENTITY.get()
+    left = None if who is None else who.seconds_left(datetime.now(UTC))
+    return float("inf") if left is None else left

@@ -22,6 +22,8 @@ READ_AS_THEY_ARE = frozenset(
     }
 )
 """Converters whose names of fields are those of the messages. Others are told, or have, names of their own."""
+_RENAMING = ("transforms", "query")
+"""Ends of the names of options that make fields of other names."""
 _KEYS = ("KEYS", "connect-key-base64")
 _HARMLESS = frozenset(
     {"UNIQ_KEY", "MSG_REGION", "TRACE_ON", "WAIT", "CLUSTER", "INNER_NUM", "INNER_BASE", "RCPOS", "connect-replay-count"}
@@ -40,7 +42,7 @@ def reads_fields(read: Mapping[str, str]) -> bool:
         folded = key.casefold()
         if folded.endswith("converter") and not folded.startswith("key") and value.strip() not in READ_AS_THEY_ARE:
             return False
-        if folded.endswith("transforms") and value.strip():
+        if folded.endswith(_RENAMING) and value.strip():
             return False
     return True
 
@@ -203,6 +205,9 @@ _SHOW: tuple[type[Any], ...] = (
     letters.EditDeadLetterRequest,
     letters.ReplayDeadLettersRequest,
     letters.GetReplayRequest,
+    config.CreateConnectorRequest,
+    config.UpdateConnectorRequest,
+    config.ValidateConnectorRequest,
     config.PreviewConnectorRequest,
     config.VerifyConnectorRequest,
 )

@@ -8,8 +8,8 @@ from rocketconnect.connector.v1 import connector_pb2 as connectors
 from rocketconnect.deadletter.v1 import deadletter_service_pb2 as letters
 from rocketconnect.topic.v1 import topic_service_pb2 as topics
 
-from rocketconnect_kit.errors import FailedPrecondition
-from services.gateway.masking import answers
+from rocketconnect_kit.errors import FailedPrecondition, InvalidArgument
+from services.gateway.masking import answers, checks
 from services.gateway.masking.rules import NOTHING, Fields, Rules
 
 MASKED = "MASKED"
@@ -65,6 +65,8 @@ class Masking:
 
     def hide(self, request: Message, answer: Message, fields: Fields) -> None:
         """Mask the answer to a request, of which `check` has said what is masked."""
+        if fields:
+            checks.told(answer)
         match request, answer:
             case topics.PeekTopicRequest(), topics.PeekTopicResponse():
                 answers.peeked(answer, fields, self._rules, by_fields=answers.reads_fields(request.config))
@@ -82,17 +84,24 @@ class Masking:
             case topics.TraceMessagesRequest(), topics.TraceMessagesResponse():
                 answers.traced(answer)
 
+    def refusal(self, error: InvalidArgument, fields: Fields) -> InvalidArgument:
+        """Return what is told of a request that was refused; the same error, where nothing of it is masked."""
+        return checks.refused(error) if fields else error
+
     async def _fields(self, request: Message) -> Fields:
         match request:
             case topics.TraceMessagesRequest():
-                return self._rules.of_topic(request.topic)
+                found = self._rules.of_topic(request.topic)
             case topics.PeekTopicRequest():
-                return self._rules.of_topic(request.topic) | await self._of_letters(request.topic)
+                found = self._rules.of_topic(request.topic) | await self._of_letters(request.topic)
+            case config.CreateConnectorRequest() | config.UpdateConnectorRequest() | config.ValidateConnectorRequest():
+                found = self._rules.of_config(request.config)
             case config.PreviewConnectorRequest():
-                return self._rules.of_config(request.config) | self._rules.of_config(request.source)
+                found = self._rules.of_config(request.config)
+                found |= self._rules.of_config(request.source) if request.source else NOTHING
             case config.VerifyConnectorRequest():
                 named = [name for name in (request.name, request.sink) if name]
-                return await self._of_connectors(named)
+                found = await self._of_connectors(named)
             case (
                 letters.ListDeadLettersRequest()
                 | letters.GetDeadLetterRequest()
@@ -100,9 +109,10 @@ class Masking:
                 | letters.ReplayDeadLettersRequest()
                 | letters.GetReplayRequest()
             ):
-                return await self._of_connectors([request.connector])
+                found = await self._of_connectors([request.connector])
             case _:
-                return NOTHING
+                found = NOTHING
+        return found
 
     async def _of_connectors(self, names: Sequence[str]) -> Fields:
         by_name = {each.name: each for each in await self._there()}

@@ -10,10 +10,28 @@ from rocketconnect_sdk.routes.reserved import is_reserved
 
 _EXACT = ("topics", "connect.topicnames", "replay.topic")
 """Options that name topics themselves; others may make names of what they have."""
+_NAMING = frozenset(
+    {
+        "topic",
+        "topics",
+        "topicnames",
+        "table.topic",
+        "dest.topic",
+        "connect.topicname",
+        "connect.topicnames",
+        "connect-topicname",
+        "connect-topicnames",
+    }
+)
+"""Options that say which topics the records of a connector are in."""
 _OF_PATTERNS = ("regex", "pattern", "prefix")
 _TOPIC = "topic"
+_CLASS, _DIRECT = "connector.class", "direct"
 _OWN = "${topic}"
 _WILD = "*?["
+_ESCAPE = "\\u"
+_REFERENCE = "${"
+"""What an executor puts in its place is not known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +57,11 @@ class Fields:
         # A name may have dots itself.
         whole = ".".join(path).casefold()
         return any(whole == each or whole.endswith(f".{each}") for each in self.paths)
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether a text that is not understood may have one of them: such a name is in it, or an escape that may be of one."""
+        folded = text.casefold()
+        return _ESCAPE in folded or any(each.rpartition(".")[2] in folded for each in self.paths)
 
 
 NOTHING = Fields()
@@ -84,6 +107,10 @@ class Rules:
 
     def of_config(self, config: Mapping[str, str]) -> Fields:
         """Return what is masked of the records of a connector: of all topics that it may have, where that is in doubt."""
+        is_named = any(key.casefold() in _NAMING and value.strip() for key, value in config.items())
+        if not is_named and config.get(_CLASS) != _DIRECT:
+            # A source may have topics that nobody named, after its tables.
+            return self.all()
         found = NOTHING
         for key, value in config.items():
             if _TOPIC not in key.casefold():
@@ -91,7 +118,8 @@ class Rules:
             if any(word in key.casefold() for word in _OF_PATTERNS):
                 return self.all()
             for name in filter(None, (each.strip() for each in value.split(","))):
-                found |= self.of_topic(name) if key in _EXACT else self._beginning(name, config.get(_TOPIC, ""))
+                is_exact = key in _EXACT and _REFERENCE not in name
+                found |= self.of_topic(name) if is_exact else self._beginning(name, config.get(_TOPIC, ""))
         return found
 
     def _beginning(self, name: str, own: str) -> Fields:

@@ -8,6 +8,10 @@ from services.gateway.masking.rules import Fields
 MASK = "***"
 VALUE, KEY, HEADERS, PROPERTIES, MESSAGE = "value", "key", "headers", "properties", "message"
 """What is masked beside fields, as answers call it."""
+_BLANK = " \t\r\n\ufeff"
+_BEGINS = ("{", "[", '"')
+_OPENS = "{"
+"""Without an object there is no field."""
 
 
 class _Members(list[tuple[str, Any]]):
@@ -75,22 +79,32 @@ def _without(read: Any, fields: Fields, path: tuple[str, ...], hidden: set[str])
         return kept
     if isinstance(read, list):
         return [_without(each, fields, path, hidden) for each in read]
-    if isinstance(read, str) and not isinstance(read, _Plain) and read.lstrip()[:1] in ("{", "["):
+    if isinstance(read, str) and not isinstance(read, _Plain):
         return _of_text(read, fields, path, hidden)
     return read
 
 
 def _of_text(text: str, fields: Fields, path: tuple[str, ...], hidden: set[str]) -> str:
-    """JSON that is a text in JSON has fields, too."""
+    """JSON that is a text in JSON has fields, too, and so has what is JSON in a part."""
+    if not text.lstrip(_BLANK).startswith(_BEGINS):
+        return _of_part(text, fields, path, hidden)
     try:
-        inner = _read(text)
+        inner = _read(text.strip(_BLANK))
     except ValueError:
-        return text
+        return _of_part(text, fields, path, hidden)
     seen: set[str] = set()
     without = _without(inner, fields, path, seen)
     hidden |= seen
     # What hides nothing stays as it was written.
     return _written(without) if seen else text
+
+
+def _of_part(text: str, fields: Fields, path: tuple[str, ...], hidden: set[str]) -> str:
+    """Lines of JSON, JSON behind a word or JSON that was cut: nobody knows where a field of it ends."""
+    if _OPENS not in text or not fields.may_be_in(text):
+        return text
+    hidden.add(".".join(path) or VALUE)
+    return MASK
 
 
 def _written(value: Any) -> str:

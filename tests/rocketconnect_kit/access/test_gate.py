@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,8 @@ class Cluster(ClusterServiceServicer):
         self, request: cluster.WatchAssignmentsRequest, context: Any
     ) -> AsyncIterator[cluster.WatchAssignmentsResponse]:
         yield cluster.WatchAssignmentsResponse()
+        if request.worker_id == "endless":
+            await asyncio.Event().wait()
 
 
 @asynccontextmanager
@@ -156,6 +159,17 @@ async def test_a_role_calls_what_it_may_and_a_token_that_is_taken_back_nothing(t
             assert [answer async for answer in stub.WatchAssignments(cluster.WatchAssignmentsRequest())]
             callers.write_text(line("alice", Role.WRITE, "a"))
             assert (await refusal(stub.ListWorkers(cluster.ListWorkersRequest()))).code == "UNAUTHENTICATED"
+
+
+async def test_a_stream_ends_with_the_token_that_it_was_called_with(tmp_path: Path) -> None:
+    callers = tmp_path / "callers"
+    callers.write_text(line("worker-1", Role.WORKER, "w", datetime.now(UTC) + timedelta(seconds=2)))
+    async with server(callers) as address, channel(address, settings(tmp_path, "w")) as opened, asyncio.timeout(20):
+        watch = aiter(ClusterServiceStub(opened).WatchAssignments(cluster.WatchAssignmentsRequest(worker_id="endless")))
+        assert await anext(watch) is not None
+        said = await refusal(anext(watch))
+    assert (said.code, said.reason) == ("UNAUTHENTICATED", "NOT_KNOWN")
+    assert "the token with which /rocketconnect.cluster.v1.ClusterService/WatchAssignments was called has ended" in said.message
 
 
 async def test_a_worker_speaks_for_itself_alone(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from rocketconnect_sdk.claim_check.bodies import Expiry, FolderBodies, bodies_of
 from rocketconnect_sdk.claim_check.claim import Claim
 from rocketconnect_sdk.claim_check.options import PREFIX, source_options
+from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import parse
 from rocketconnect_sdk.permissions.roots import OutsideRoots
 
@@ -35,6 +36,24 @@ def test_of_a_file_that_is_larger_than_it_should_be_only_one_more_byte_is_read(t
     bodies = FolderBodies(tmp_path)
     bodies.put(name("u", 1), b"x" * 10_000)
     assert bodies.get(name("u", 1), 4) == b"xxxxx"
+
+
+def test_a_name_that_leads_through_a_file_or_to_a_folder_is_that_of_no_body(tmp_path: Path) -> None:
+    bodies = FolderBodies(tmp_path)
+    (tmp_path / "README").write_text("of somebody else")
+    (tmp_path / name("u", 1)).mkdir(parents=True)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    assert bodies.get(name("README", 1), 4) is None
+    assert bodies.get(name("u", 1), 4) == b""
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_where_the_place_itself_is_gone_no_body_is_said_to_be(tmp_path: Path) -> None:
+    bodies = FolderBodies(tmp_path / "bodies")
+    with pytest.raises(PermanentError, match=f"{name('u', 1)}: No such file or directory; create the directory"):
+        bodies.get(name("u", 1), 4)
+    bodies.put(name("u", 1), b"body")
+    assert bodies.get(name("u", 2), 4) is None
 
 
 def test_only_old_bodies_of_the_connector_are_removed_and_about_once_an_hour(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Who may ask over REST."""
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime, timedelta
@@ -126,3 +127,15 @@ async def test_where_nobody_is_asked_who_calls_everybody_may_do_everything(rest:
     assert (said["name"], said["role"], "expireTime" in said) == ("", "ROLE_UNSPECIFIED", False)
     assert "rocketconnect.config.v1.ConfigService/CreateConnector" in said["methods"]
     assert len(said["methods"]) == len(set(said["methods"]))
+
+
+async def test_a_stream_ends_with_the_token_that_it_was_asked_for_with(system: Any, serving: Serving, callers: Path) -> None:
+    ends = datetime.now(UTC) + timedelta(seconds=3)
+    _write(callers, line("guest", Role.READ, "token-of-guest", ends))
+    async with serving(system.settings(tokens_files=str(callers))) as rest, asyncio.timeout(20):
+        async with rest.stream("GET", "/v1/connectors:watch", headers=shows("guest")) as watch:
+            assert watch.status_code == 200
+            lines = [line async for line in watch.aiter_lines()]
+        assert lines
+        assert not any("error" in each for each in lines)
+        assert (await rest.get("/v1/me", headers=shows("guest"))).status_code == 401

@@ -257,7 +257,7 @@ class SinkRun:
         stops = {}
         for name, offset in first_refused(refusal.records).items():
             position = self._positions[name]
-            read = partial(marks_before, self._runtime.client, self._queues[name], position, offset)
+            read = partial(marks_before, self._runtime.client, self._queues[name], position, offset, self._reader.was_reset)
             marks = self._runtime.attempts.insist("reading again what is before a refused message", read, drain=self._limits.drain)
             # Without the marks nothing of the queue may move: duplicates would not be known any more.
             stops[name] = Stop(position.until, {}) if marks is None else Stop(offset, marks)

@@ -1,7 +1,7 @@
 """Messages that a sink task has read before, read once more for bad records: its batches keep neither bodies nor properties."""
 
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
@@ -19,7 +19,15 @@ _NEAR = 1_000
 """Messages: over fewer than that it is quicker to read on than to pull anew."""
 
 
-def messages(client: Client, queue: MessageQueue, offsets: Iterable[int]) -> dict[int, tuple[bytes, bytes]]:
+Told = Callable[[MessageQueue, int], None]
+"""Gets where somebody has reset the group to, if that was told here: a broker tells it once, to whoever pulls next."""
+
+
+def _nobody(queue: MessageQueue, to: int) -> None:
+    del queue, to
+
+
+def messages(client: Client, queue: MessageQueue, offsets: Iterable[int], told: Told = _nobody) -> dict[int, tuple[bytes, bytes]]:
     """The bodies and encoded properties of messages by their offsets; those that are gone from the queue are left out.
 
     Raises:
@@ -28,7 +36,7 @@ def messages(client: Client, queue: MessageQueue, offsets: Iterable[int]) -> dic
     end = client.max_offset(queue)
     wanted = sorted({offset for offset in offsets if offset < end}, reverse=True)
     found: dict[int, tuple[bytes, bytes]] = {}
-    with PullStream(client, queue, wanted[-1] if wanted else end, suspend=0.0) as stream:
+    with _stream(client, queue, wanted[-1] if wanted else end, told) as stream:
         while wanted:
             if wanted[-1] - stream.position > _NEAR:
                 stream.seek(wanted[-1])
@@ -45,7 +53,9 @@ def messages(client: Client, queue: MessageQueue, offsets: Iterable[int]) -> dic
     return found
 
 
-def marks_before(client: Client, queue: MessageQueue, position: QueuePosition, until: int) -> Mapping[str, SourceMark] | None:
+def marks_before(
+    client: Client, queue: MessageQueue, position: QueuePosition, until: int, told: Told = _nobody
+) -> Mapping[str, SourceMark] | None:
     """The marks that the messages from a position up to an offset have moved; None: some of them are gone from the queue.
 
     Raises:
@@ -55,7 +65,7 @@ def marks_before(client: Client, queue: MessageQueue, position: QueuePosition, u
     if client.max_offset(queue) < until:
         return None
     try:
-        with closing(_range(client, queue, position.until, until)) as batches:
+        with closing(_range(client, queue, position.until, until, told)) as batches:
             for batch in batches:
                 moved.update(select(own(batch).raw_properties, {**position.marks, **moved}).moved)
     except QueueGap:
@@ -63,8 +73,18 @@ def marks_before(client: Client, queue: MessageQueue, position: QueuePosition, u
     return moved
 
 
-def _range(client: Client, queue: MessageQueue, start: int, until: int) -> Generator[DecodedBatch]:
+@contextmanager
+def _stream(client: Client, queue: MessageQueue, start: int, told: Told) -> Iterator[PullStream]:
     with PullStream(client, queue, start, suspend=0.0) as stream:
+        try:
+            yield stream
+        finally:
+            if stream.reset_to is not None:
+                told(queue, stream.reset_to)
+
+
+def _range(client: Client, queue: MessageQueue, start: int, until: int, told: Told) -> Generator[DecodedBatch]:
+    with _stream(client, queue, start, told) as stream:
         while stream.position < until:
             yield _next(stream).between(start, until)
 

@@ -113,16 +113,11 @@ class SinkReader:
         parted: Callable[[DecodedBatch], Iterable[DecodedBatch]] = by_topic,
         filters: Mapping[MessageQueue, MessageFilter] | None = None,
     ) -> None:
-        self._client = client
-        self._connector = connector
-        self._decoder = decoder
-        self._finish = finish
-        self._batcher = batcher
-        self._limit = limit
-        self._control = control
+        self._client, self._group, self._connector = client, group, connector
+        self._decoder, self._finish = decoder, finish
+        self._batcher, self._limit, self._control = batcher, limit, control
         self._skip_gaps, self._follow_resets = skip_gaps, follow_resets
-        self._parted = parted
-        self._log = log
+        self._parted, self._log = parted, log
         self._attempts = attempts
         self._traces = traces
         self._arrived = threading.Event()
@@ -187,6 +182,11 @@ class SinkReader:
     def resets(self) -> Mapping[MessageQueue, int]:
         """Where somebody has reset the group to, by queue, as brokers have told it; it reads on where it was."""
         return {queue: to for queue, reading in self._reading.items() if (to := reading.stream.reset_to) is not None}
+
+    def was_reset(self, queue: MessageQueue, to: int) -> None:
+        """A pull in the name of the client's own group was told of a reset; called by other threads."""
+        if self._client.group == self._group and queue in self._reading:
+            self._reading[queue].stream.reset_to = to
 
     def _run(self) -> None:
         try:

@@ -90,7 +90,7 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
         dead,
         context.max_record_bytes,
         origin,
-        lambda name, offsets: messages(runtime.client, parse(name), offsets),
+        lambda name, offsets: messages(runtime.client, parse(name), offsets, reader.was_reset),
         value.alone,
     )
     if isinstance(engine, QueryEngine):

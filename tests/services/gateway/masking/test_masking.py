@@ -17,7 +17,7 @@ from rocketconnect.record.v1.record_pb2 import PreviewedRecord, PreviewStep, Sho
 from rocketconnect.topic.v1 import topic_service_pb2 as topics
 from rocketconnect.topic.v1.topic_service_pb2_grpc import TopicServiceServicer, add_TopicServiceServicer_to_server
 
-from rocketconnect_kit.errors import ServiceError
+from rocketconnect_kit.errors import FieldProblem, InvalidArgument, ServiceError
 from rocketconnect_kit.settings import ServiceSettings
 from rocketconnect_kit.testing import server_for_test
 from services.gateway.backends import Backends
@@ -197,7 +197,15 @@ async def test_a_comparison_is_refused_as_it_tells_keys_of_rows() -> None:
     assert not await Asked().masking.check(config.VerifyConnectorRequest(name="other"))
 
 
-@pytest.mark.parametrize(("more", "value"), [({}, SAFE), ({"transforms": "rename"}, "***"), ({"value-converter": "string"}, "***")])
+@pytest.mark.parametrize(
+    ("more", "value"),
+    [
+        ({}, SAFE),
+        ({"transforms": "rename"}, "***"),
+        ({"value-converter": "string"}, "***"),
+        ({"query": "SELECT email AS mail FROM records"}, "***"),
+    ],
+)
 async def test_a_preview_masks_fields_and_all_of_what_was_renamed_on_the_way(more: dict[str, str], value: str) -> None:
     shown = ShownRecord(value=RECORD, has_value=True, key=SECRET, has_key=True)
     steps = [PreviewStep(name="read", record=shown), PreviewStep(name="write", problem=f"bad {SECRET}")]
@@ -209,6 +217,25 @@ async def test_a_preview_masks_fields_and_all_of_what_was_renamed_on_the_way(mor
     of_source = config.PreviewConnectorResponse(records=[PreviewedRecord(steps=[PreviewStep(name="read", record=shown)])])
     of_source = await Asked().answered(config.PreviewConnectorRequest(config={"file": "x", **more}), of_source)
     assert SECRET not in told(of_source)
+
+
+MISFIT = connectors.Problem(key="columns", value="email:int32", reason=f"does not fit: {SECRET}", fix="Change it.")
+ABSENT = connectors.Problem(key="filename", reason="is not given")
+
+
+@pytest.mark.parametrize("topic", ["people", "orders"])
+async def test_what_a_check_says_of_the_newest_records_is_masked(topic: str) -> None:
+    of = {"topics": topic}
+    answers = [
+        (config.ValidateConnectorRequest(config=of), config.ValidateConnectorResponse(problems=[MISFIT, ABSENT])),
+        (config.ValidateConnectorRequest(config=of), config.ValidateConnectorResponse(warnings=[MISFIT, ABSENT])),
+        (config.PreviewConnectorRequest(config=of), config.PreviewConnectorResponse(problems=[ABSENT], warnings=[MISFIT])),
+        (config.CreateConnectorRequest(config=of), config.CreateConnectorResponse(warnings=[MISFIT, ABSENT])),
+        (config.UpdateConnectorRequest(config=of), config.UpdateConnectorResponse(warnings=[MISFIT, ABSENT])),
+    ]
+    for request, answer in answers:
+        said = told(await Asked().answered(request, answer))
+        assert (SECRET in said, "Change it." in said, "is not given" in said) == (topic == "orders", True, True)
 
 
 class Plane(ConfigServiceServicer, ClusterServiceServicer, TopicServiceServicer):
@@ -224,6 +251,10 @@ class Plane(ConfigServiceServicer, ClusterServiceServicer, TopicServiceServicer)
 
     async def PeekTopic(self, request: topics.PeekTopicRequest, context: Any) -> topics.PeekTopicResponse:
         return peeked()
+
+    async def CreateConnector(self, request: config.CreateConnectorRequest, context: Any) -> config.CreateConnectorResponse:
+        problem = FieldProblem("value.converter", "int", f"reads none: {SECRET}", "Set another one.")
+        raise InvalidArgument("CONFIG_INVALID", f"1 problem: {problem}", [problem])
 
 
 @pytest.fixture
@@ -248,3 +279,15 @@ async def test_the_gateway_masks_what_an_executor_answers(backends: Backends) ->
     people = await backends.ask(method, topics.PeekTopicRequest(topic="people"), topics.PeekTopicResponse)
     orders = await backends.ask(method, topics.PeekTopicRequest(topic="orders"), topics.PeekTopicResponse)
     assert (people.records[0].record.value, SECRET in told(people), SECRET in told(orders)) == (SAFE, False, True)
+
+
+async def test_a_refusal_of_a_configuration_tells_no_value_of_a_record_in_any_of_its_parts(backends: Backends) -> None:
+    method = config.DESCRIPTOR.services_by_name["ConfigService"].methods_by_name["CreateConnector"]
+    for topic, is_seen in (("people", False), ("orders", True)):
+        with pytest.raises(InvalidArgument) as refused:
+            await backends.unary(method, config.CreateConnectorRequest(name="c", config={"topics": topic}), reads=False)
+        error = refused.value
+        assert (error.reason, [each.field for each in error.problems]) == ("CONFIG_INVALID", ["value.converter"])
+        # gRPC is answered with what the cause has.
+        assert (SECRET in f"{error} {error.problems}", error.__cause__ is None) == (is_seen, not is_seen)
+        assert "Set another one" in error.message

@@ -40,6 +40,13 @@ def test_a_topic_has_the_rules_whose_patterns_it_fits(topic: str, paths: set[str
         ({"topic": "items", "table.topic": "${topic}-${table}"}, ITEM),
         ({"table.topic": "${table}"}, HR | ITEM),
         ({"topics.regex": "it.*"}, HR | ITEM),
+        # The executor puts something in its place.
+        ({"topics": "${env:TOPICS}"}, HR | ITEM),
+        ({"connect.topicnames": "plain, items-${secret:which}"}, ITEM),
+        # It has a topic for each table, by default.
+        ({"connector.class": "mysql_source", "server.name": "hr", "errors.deadletterqueue.topic.name": "dead"}, HR | ITEM),
+        ({"connector.class": "mysql_source", "topic.auto.create": "true", "topic": " "}, HR | ITEM),
+        ({"connector.class": "direct", "source.table": "people"}, set()),
         ({"topic": "plain", "filename": "hr-people"}, set()),
     ],
 )

@@ -65,3 +65,30 @@ def test_bytes_that_are_no_text_are_masked_and_none_stay_none() -> None:
     assert (masked_bytes(b"\xffa@b", FIELDS, hidden), hidden) == (b"***", {"value"})
     nested = json.dumps({"of": json.dumps({"of": json.dumps({"email": "a@b"})})})
     assert b"a@b" not in masked_bytes(nested.encode(), FIELDS, hidden)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"email": "a@b"}\n{"email": "a@b"}',
+        '{"email": "a@b", "cut',
+        'got {"EMAIL": "a@b"}',
+        '{"em\\u0061il": "a@b"} and more',
+    ],
+)
+def test_a_text_that_is_json_in_part_is_masked_where_it_may_have_a_field(text: str) -> None:
+    hidden: set[str] = set()
+    assert (masked(json.dumps({"log": text}), FIELDS, hidden), hidden) == ('{"log":"***"}', {"log"})
+
+
+@pytest.mark.parametrize("text", [json.dumps(json.dumps({"email": "a@b"})), '\ufeff{"email": "a@b"}', '\ufeff[{"email": "a@b"}]'])
+def test_json_in_a_text_loses_its_field_however_often_it_was_quoted_or_marked(text: str) -> None:
+    hidden: set[str] = set()
+    assert "a@b" not in masked(json.dumps({"log": text}), FIELDS, hidden)
+    assert hidden == {"log.email"}
+
+
+@pytest.mark.parametrize("text", ["write an email", "{placeholder}", '"quoted" and {not}', "[INFO] {x}"])
+def test_a_text_that_has_no_such_field_is_shown(text: str) -> None:
+    value = json.dumps({"log": text}, separators=(",", ":"))
+    assert masked(value, FIELDS, set()) == value

@@ -1,6 +1,8 @@
 """Messages read once more, on a real broker."""
 
 from collections.abc import Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -8,7 +10,9 @@ from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
 from services.executor.runtime.rocketmq.source_marks import Stamper
+from services.executor.runtime.sink import read_again
 from services.executor.runtime.sink.read_again import marks_before, messages
+from services.executor.runtime.sink.reader import SinkReader
 from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
@@ -62,3 +66,44 @@ def test_marks_are_those_of_the_messages_before_an_offset(client: Client, queue:
 
 def test_without_the_messages_there_are_no_marks(client: Client, queue: MessageQueue) -> None:
     assert marks_before(client, queue, QueuePosition(0), COUNT + 1) is None
+
+
+TOLD = MessageQueue("t", "b", 0)
+
+
+class Stream:
+    """Is told of a reset, and then there is nothing more."""
+
+    position = 0
+    queue = TOLD
+    reset_to = 3
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def next(self, seconds: float) -> None:
+        """See PullStream."""
+
+
+@pytest.mark.parametrize(("group", "resets"), [("connect-c", {TOLD: 3}), ("of-somebody-else", {})])
+def test_a_reset_that_is_told_while_messages_are_read_again_is_not_lost(
+    monkeypatch: pytest.MonkeyPatch, group: str, resets: dict[MessageQueue, int]
+) -> None:
+    monkeypatch.setattr(read_again, "PullStream", Stream)
+    client: Any = SimpleNamespace(max_offset=lambda _: 10, group="connect-c")
+    for read in (
+        lambda told: messages(client, TOLD, [5], told),
+        lambda told: marks_before(client, TOLD, QueuePosition(0), 5, told),
+    ):
+        reader: Any = SinkReader.__new__(SinkReader)
+        reader._client, reader._group = client, group
+        reader._reading = {TOLD: SimpleNamespace(stream=SimpleNamespace(reset_to=None))}
+        with pytest.raises(Exception, match="gives no answer"):
+            read(reader.was_reset)
+        assert reader.resets == resets
