@@ -54,7 +54,8 @@ RETENTION = Option(
 def _of_server() -> tuple[Option, ...]:
     """The options of the server of a store."""
     found: tuple[Option, ...] = import_module(f"{_STORES}.options").SERVERS
-    return tuple(replace(option, key=PREFIX + option.key, aliases=()) for option in found if option.key not in _OF_HDFS)
+    # Without examples: who tries a plugin has no large bodies yet.
+    return tuple(replace(option, key=PREFIX + option.key, aliases=(), example="") for option in found if option.key not in _OF_HDFS)
 
 
 def source_options() -> tuple[Option, ...]:
