@@ -13,9 +13,9 @@ from connectors.rocketmq_grpc import faults
 from connectors.rocketmq_grpc.client import Client, Endpoint, Route, message_of
 from connectors.rocketmq_grpc.messages import GROUP as GROUP_PROPERTY
 from connectors.rocketmq_grpc.messages import Sending, sent, type_name
+from connectors.rocketmq_grpc.options import DELIVER, GROUP
 from connectors.rocketmq_grpc.rocketmq import messaging_v2_pb2 as pb
 from connectors.rocketmq_grpc.session import Session
-from connectors.rocketmq_grpc.sink import DELIVER, GROUP
 from rocketconnect_sdk.errors import ConnectorError, RecordError, SystemAway
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.writes import Connection, Operation

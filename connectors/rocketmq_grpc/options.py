@@ -7,6 +7,8 @@ from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.http.options import REQUEST_TIMEOUT
 from rocketconnect_sdk.options import Config, Kind, Option
 
+GROUP, DELIVER = "message.group", "delivery.time"
+"""The options of the sink that say of what type messages are."""
 AWAY = ("endpoints", "Start the proxy, or correct endpoints and tls.")
 REFUSED = ("access.key", "Correct access.key and secret.key, or give the user what is missing.")
 """The options to which it belongs that nobody answers, and that one refuses us, and what to do."""

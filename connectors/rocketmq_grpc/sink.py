@@ -7,7 +7,7 @@ from types import MappingProxyType
 from connectors.rocketmq.messages import PLACE
 from connectors.rocketmq.options import CLUSTER_IDS, cluster_problems, names_problems
 from connectors.rocketmq.source import converter_problems
-from connectors.rocketmq_grpc.options import AWAY, CHECK_SECONDS, REFUSED, SERVER, certificate_problems
+from connectors.rocketmq_grpc.options import AWAY, CHECK_SECONDS, DELIVER, GROUP, REFUSED, SERVER, certificate_problems
 from rocketconnect_sdk.configuration.preflight import preflight
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
@@ -15,7 +15,6 @@ from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import FORM, Addressing, Connection, Template, WriteSink, template_option
 
-GROUP, DELIVER = "message.group", "delivery.time"
 """The options that say of which type a message is."""
 
 
@@ -105,9 +104,9 @@ def _misfit(config: Config, topic: str, types: frozenset[int]) -> Iterable[Probl
     elif not config[GROUP] and not config[DELIVER] and pb.NORMAL not in types:
         option = {pb.FIFO: GROUP, pb.DELAY: DELIVER}.get(pb.MessageType.ValueType(min(types, default=0)))
         if option is None:
-            yield Problem("target.topic", topic, f"takes {takes} messages, which are not sent here", "Name another topic.")
+            yield Problem("target.topic", topic, f"takes messages that are {takes}, which are not sent here", "Name another topic.")
         elif option == GROUP:
-            why = f"takes {takes} messages: those that have no message group are refused"
+            why = f"takes messages that are {takes}: those that have no message group are refused"
             yield Problem("target.topic", topic, why, f"Set {GROUP}, unless all have one.", is_warning=True)
         else:
-            yield Problem("target.topic", topic, f"takes {takes} messages, and these have no time", f"Set {DELIVER}.")
+            yield Problem("target.topic", topic, f"takes messages that are {takes}, and these have no time", f"Set {DELIVER}.")

@@ -16,6 +16,7 @@ from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
 from rocketconnect_sdk.queues import Received, Share, Subscription
+from rocketconnect_sdk.wording.counts import counted
 
 _BEAT_SECONDS = 10.0
 _MOST_ACKS = 256
@@ -81,7 +82,7 @@ class GrpcSubscription(Subscription):
                         raise faults.fault_of(status, self._client.place, "acknowledgements")
         if late:
             self._context.log.warning(
-                "%d of %d messages were acknowledged after invisible.duration: they come again", late, len(tags)
+                "%d of %s were acknowledged after invisible.duration: they come again", late, counted(tags, "message")
             )
         self._inbox.done(Counter(held.place for held in tags))
 

@@ -97,7 +97,7 @@ def test_a_check_tells_a_topic_that_takes_other_messages(proxy: Proxy, cluster: 
     assert told("DELAY", delivery_time="0") == {}
     assert told("NORMAL", message_group="g") == {"message.group": f"makes FIFO messages, and the topic {topic}-NORMAL takes NORMAL"}
     assert told("FIFO", delivery_time="0") == {"delivery.time": f"makes DELAY messages, and the topic {topic}-FIFO takes FIFO"}
-    assert told("FIFO") == {"target.topic": "takes FIFO messages: those that have no message group are refused"}
-    assert told("DELAY") == {"target.topic": "takes DELAY messages, and these have no time"}
-    assert told("TRANSACTION") == {"target.topic": "takes TRANSACTION messages, which are not sent here"}
+    assert told("FIFO") == {"target.topic": "takes messages that are FIFO: those that have no message group are refused"}
+    assert told("DELAY") == {"target.topic": "takes messages that are DELAY, and these have no time"}
+    assert told("TRANSACTION") == {"target.topic": "takes messages that are TRANSACTION, which are not sent here"}
     assert "Create it" in problems(SINK, **cases.options(proxy, target_topic=topic))["target.topic"]
