@@ -70,10 +70,11 @@ class PullStream:
         holes_allowed: offsets in the middle may be missing, as in topics with `cleanup.policy=COMPACTION`.
         on_arrival: called in the connection's thread when an answer has come, or a failure: for those who read several
             streams and wait for any of them. Must be short.
+        on_reset: called there with where somebody has reset the group to, which the broker tells once. The stream goes on as it
+            was. A stream that is closed tells it, too, when a pull was under way. Must be short.
 
     Attributes:
         connections: how often it has begun to pull anew; when it rises the broker may have been away in between.
-        reset_to: where somebody has reset the group to last, as the broker told it; None: nobody has. The stream goes on as it was.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class PullStream:
         group: str | None = None,
         holes_allowed: bool = False,
         on_arrival: Callable[[], None] | None = None,
+        on_reset: Callable[[int], None] | None = None,
     ) -> None:
         self.queue = queue
         self._client = client
@@ -116,9 +118,9 @@ class PullStream:
         self._known_end = 0
         self._pulls = 0
         self.connections = 0
-        self.reset_to: int | None = None
         self._closed = False
         self._on_arrival = on_arrival
+        self._on_reset = on_reset
 
     @property
     def position(self) -> int:
@@ -374,9 +376,10 @@ class PullStream:
 
     def _arrived(self, generation: int, window: _Window, pending: Pending[PullResult]) -> None:
         """Send the next pulls from the connection's thread: the user may be busy with what came before."""
-        if pending.frame is not None and (to := reset_offset(pending.frame, window.start)) is not None:
+        on_reset = self._on_reset
+        if on_reset is not None and pending.frame is not None and (to := reset_offset(pending.frame, window.start)) is not None:
             # Of a pull that was given up, too: the broker does not say it again.
-            self.reset_to = to
+            on_reset(to)
         self._count_arrival(generation, window.expected_bytes, pending)
         if self._on_arrival is not None:
             self._on_arrival()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rocketconnect_sdk.converters import Converter, converter
 from rocketconnect_sdk.options import Config
@@ -14,6 +14,7 @@ from services.executor.contract.task import TaskSpec
 from services.executor.runtime.errors.attempts import Attempts
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.positions.client import PositionClient
+from services.executor.runtime.rocketmq.group_resets import GroupResets
 from services.executor.runtime.task.control import TaskControl
 from services.executor.runtime.task.lease import Lease
 from services.executor.runtime.task.rate import RateLimit
@@ -39,6 +40,7 @@ class TaskRuntime:
         attempts: How calls are tried again.
         policy: Of bad records.
         chain: The transforms.
+        resets: Of the consumer group of a sink, as brokers tell of them.
     """
 
     spec: TaskSpec
@@ -52,6 +54,7 @@ class TaskRuntime:
     attempts: Attempts
     policy: ErrorPolicy
     chain: Chain
+    resets: GroupResets = field(default_factory=GroupResets)
 
     def limit(self) -> RateLimit:
         """How fast the task may go: as its configuration says, and its share of what the operator allows the connector.

@@ -96,8 +96,6 @@ class SinkRun:
         self._group = GroupOffsets(
             runtime.client, started.group, runtime.spec.connector, runtime.reporter.log, follows=self._follows
         )
-        self._resets: dict[MessageQueue, int] = {}
-        """Where the group was reset to, as far as that was told or is followed."""
         # Once: what changes is reported, and the two clocks never run quite alike.
         self._clock = time.time() - time.monotonic()
         """How far the clock of the day is ahead of the monotonic one."""
@@ -152,12 +150,11 @@ class SinkRun:
             self.begins_anew = True
 
     def _look_for_resets(self) -> None:
-        resets = {queue: to for queue, to in self._reader.resets.items() if self._resets.get(queue) != to}
+        resets = self._runtime.resets.waiting()
         if not resets:
             return
-        self._resets.update(resets)
         if not self._follows:
-            self._group.was_reset(resets)
+            self._group.was_reset(self._runtime.resets.take())
             return
         told = ", ".join(f"{text(queue)}: {to}" for queue, to in sorted(resets.items()))
         self._runtime.reporter.log("INFO", f"somebody has reset group {self._group_name}: goes on where that was ({told})")
@@ -334,14 +331,14 @@ class SinkRun:
 
     def _flush(self) -> bool:
         """Stores where it is, or where its group was reset to; whether that is stored."""
+        moves = False
         if self._follows:
-            # The last moment: who reads no more is told of none.
-            self._resets.update(self._reader.resets)
+            # What is told later, as the answer to a pull that is under way, is for the run that begins anew here.
             floor, _ = bounded_floor(time.time(), self._runtime.spec.epoch)
-            for queue, offset in self._resets.items():
-                name = text(queue)
-                self._committer.put({name: moved_to(self._positions[name], offset, self._group_name, floor)})
-        moves = self._follows and bool(self._resets)
+            for queue, offset in self._runtime.resets.take().items():
+                if (position := self._positions.get(text(queue))) is not None:
+                    self._committer.put({text(queue): moved_to(position, offset, self._group_name, floor)})
+                    moves = True
         while not (stored := self._committer.flush(self._control.after_stop(self._limits.commit), clean=True)):
             if not moves:
                 return False

@@ -1,7 +1,8 @@
 """Messages that a sink task has read before, read once more for bad records: its batches keep neither bodies nor properties."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import closing
+from functools import partial
 
 from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
@@ -73,14 +74,8 @@ def marks_before(
     return moved
 
 
-@contextmanager
-def _stream(client: Client, queue: MessageQueue, start: int, told: Told) -> Iterator[PullStream]:
-    with PullStream(client, queue, start, suspend=0.0) as stream:
-        try:
-            yield stream
-        finally:
-            if stream.reset_to is not None:
-                told(queue, stream.reset_to)
+def _stream(client: Client, queue: MessageQueue, start: int, told: Told) -> PullStream:
+    return PullStream(client, queue, start, suspend=0.0, on_reset=partial(told, queue))
 
 
 def _range(client: Client, queue: MessageQueue, start: int, until: int, told: Told) -> Generator[DecodedBatch]:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from rocketconnect_kit.backoff import Backoff
 from rocketconnect_sdk.errors import PermanentError, SystemAway
@@ -17,6 +18,7 @@ from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.runtime.errors.attempts import Attempts
 from services.executor.runtime.rocketmq import gaps as continuity
 from services.executor.runtime.rocketmq.filters import MessageFilter
+from services.executor.runtime.rocketmq.group_resets import GroupResets
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.decode.noting import Decodes
@@ -83,7 +85,8 @@ class SinkReader:
         limit: Of records and bytes a second.
         control: Nothing is read while it is paused.
         skip_gaps: on.gap=skip.
-        follow_resets: on.group.reset=follow: of a queue whose group was reset no more is read.
+        resets: Gets where the group was reset to: of such a queue nothing is read while that waits.
+        hold_seconds: So long a broker holds a pull at the end of a queue, and some seconds more.
         parted: Parts what was pulled, each part of one topic, and gets bodies that are elsewhere.
         log: For people: (level, message).
         attempts: How long a conversion is tried again.
@@ -108,20 +111,19 @@ class SinkReader:
         log: Callable[[str, str], None],
         attempts: Attempts,
         buffer_bytes: int,
+        resets: GroupResets,
+        hold_seconds: float,
         traces: SinkTraces | None = None,
-        follow_resets: bool = False,
         parted: Callable[[DecodedBatch], Iterable[DecodedBatch]] = by_topic,
         filters: Mapping[MessageQueue, MessageFilter] | None = None,
     ) -> None:
         self._client, self._group, self._connector = client, group, connector
         self._decoder, self._finish = decoder, finish
         self._batcher, self._limit, self._control = batcher, limit, control
-        self._skip_gaps, self._follow_resets = skip_gaps, follow_resets
+        self._skip_gaps, self._resets = skip_gaps, resets
         self._parted, self._log = parted, log
-        self._attempts = attempts
-        self._traces = traces
-        self._arrived = threading.Event()
-        self._closed = False
+        self._attempts, self._traces = attempts, traces
+        self._arrived, self._closed = threading.Event(), False
         self._reading = {
             queue: _Reading(
                 PullStream(
@@ -132,7 +134,9 @@ class SinkReader:
                     max_bytes_buffered=max(_LEAST_STREAM_BYTES, buffer_bytes // len(starts)),
                     message_filter=filters.get(queue) if filters else None,
                     group=group,
+                    suspend=hold_seconds,
                     on_arrival=self._arrived.set,
+                    on_reset=partial(resets.told, queue),
                 ),
                 position.until,
                 dict(position.marks),
@@ -178,15 +182,10 @@ class SinkReader:
         ends = ((queue, reading, self._ends.of(queue, reading.stream.known_end)) for queue, reading in self._reading.items())
         return {text(queue): max(end, reading.position) for queue, reading, end in ends if end is not None}
 
-    @property
-    def resets(self) -> Mapping[MessageQueue, int]:
-        """Where somebody has reset the group to, by queue, as brokers have told it; it reads on where it was."""
-        return {queue: to for queue, reading in self._reading.items() if (to := reading.stream.reset_to) is not None}
-
     def was_reset(self, queue: MessageQueue, to: int) -> None:
         """A pull in the name of the client's own group was told of a reset; called by other threads."""
         if self._client.group == self._group and queue in self._reading:
-            self._reading[queue].stream.reset_to = to
+            self._resets.told(queue, to)
 
     def _run(self) -> None:
         try:
@@ -227,7 +226,7 @@ class SinkReader:
         for queue, reading in self._reading.items():
             if self._closed:
                 return False
-            if time.monotonic() < reading.not_before or (self._follow_resets and reading.stream.reset_to is not None):
+            if time.monotonic() < reading.not_before or queue in self._resets:
                 continue
             try:
                 self._compare(reading)

@@ -35,6 +35,10 @@ from services.executor.runtime.sink.reader import SinkReader
 from services.executor.runtime.sink.traces import SinkTraces
 from services.executor.runtime.task_runtime import TaskRuntime
 
+_HOLD_SECONDS = 15.0
+_FOLLOWING_SECONDS = 1.0
+"""A pull that a broker still holds for a task that has ended may be the one that it tells of a reset, once."""
+
 
 def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskContext, at: str = "") -> SinkRun:
     """Starts a sink task, which writes to `at`, for people; it may take as long as the other sides are away.
@@ -81,7 +85,8 @@ def begin(runtime: TaskRuntime, task: SinkTask, engine: Engine, context: TaskCon
         buffer_bytes=limits.buffer_bytes,
         traces=traces,
         filters=filters,
-        follow_resets=config["on.group.reset"] == "follow",
+        resets=runtime.resets,
+        hold_seconds=_FOLLOWING_SECONDS if config["on.group.reset"] == "follow" else _HOLD_SECONDS,
         parted=parting(config, whole=engine.wanted.whole),
     )
     origin = InQueue(clusters(runtime, {queue.topic for queue in (*queues, *replayed)}) if dead else {})

@@ -1,6 +1,6 @@
 """Messages read once more, on a real broker."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
+from services.executor.runtime.rocketmq.group_resets import GroupResets
 from services.executor.runtime.rocketmq.source_marks import Stamper
 from services.executor.runtime.sink import read_again
 from services.executor.runtime.sink.read_again import marks_before, messages
@@ -76,10 +77,9 @@ class Stream:
 
     position = 0
     queue = TOLD
-    reset_to = 3
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        pass
+    def __init__(self, *_: Any, on_reset: Callable[[int], None], **__: Any) -> None:
+        on_reset(3)
 
     def __enter__(self) -> "Stream":
         return self
@@ -103,7 +103,7 @@ def test_a_reset_that_is_told_while_messages_are_read_again_is_not_lost(
     ):
         reader: Any = SinkReader.__new__(SinkReader)
         reader._client, reader._group = client, group
-        reader._reading = {TOLD: SimpleNamespace(stream=SimpleNamespace(reset_to=None))}
+        reader._reading, reader._resets = {TOLD: None}, GroupResets()
         with pytest.raises(Exception, match="gives no answer"):
             read(reader.was_reset)
-        assert reader.resets == resets
+        assert reader._resets.take() == resets

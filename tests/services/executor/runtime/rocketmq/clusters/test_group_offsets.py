@@ -13,12 +13,15 @@ from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import Kind, State
 from services.executor.runtime.rocketmq.group_offsets import GroupOffsets
+from services.executor.runtime.rocketmq.group_resets import GroupResets
 from tests.connectors.rocketmq.clusters import until
 from tests.rocketmq_admin import admin_tool, reset_offsets, wait_for_progress
 from tests.services.executor.runtime.conftest import PositionProcess, Running, Tasks
 from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq
+HELD_SECONDS = 7.0
+"""Longer than a broker holds a pull of a task that follows resets: it looks at those whose time is over every 5 s."""
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +114,8 @@ def test_a_sink_that_follows_goes_where_its_group_is_reset_once_and_at_its_start
     assert running.stop().clean
     for queue in queues:
         send(tasks, queue, 3)
+    # The broker may execute the pulls of the task that has ended once more: these would be told.
+    time.sleep(HELD_SECONDS)
     reset_offsets(tasks.client, group, queues[0], -1)
     again = tasks.start(Kind.SINK, config, epoch=2)
     again.reporter.wait_for(lambda: told(again))
@@ -120,6 +125,38 @@ def test_a_sink_that_follows_goes_where_its_group_is_reset_once_and_at_its_start
     until(lambda: lines() == 26 and shows(11), "the last")
     assert again.stop().clean
     assert lines() == 26
+
+
+def test_a_reset_that_a_pull_under_way_tells_while_the_task_begins_anew_for_another_queue_is_followed_too(
+    tasks: Tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks.create_topic(2)
+    first, second = tasks.client.queues(tasks.topic)
+    for queue in (first, second):
+        send(tasks, queue, 5)
+    tell, take = GroupResets.told, GroupResets.take
+
+    def told(self: GroupResets, queue: MessageQueue, to: int) -> None:
+        if queue == first:
+            tell(self, queue, to)
+
+    def taken(self: GroupResets) -> Mapping[MessageQueue, int]:
+        found = take(self)
+        if first in found:
+            tell(self, second, 0)
+        return found
+
+    monkeypatch.setattr(GroupResets, "told", told)
+    monkeypatch.setattr(GroupResets, "take", taken)
+    group = f"group-{tasks.unique}"
+    config = {"connector.class": "log", "file": str(tmp_path / "log"), "task.group.id": group, "on.group.reset": "follow"}
+    running = tasks.start(Kind.SINK, config)
+    running.reporter.wait_for_out(10)
+    until(lambda: {tasks.client.committed_offset(group, queue) for queue in (first, second)} == {5}, "the offsets")
+    reset_offsets(tasks.client, group, first, 0)
+    running.reporter.wait_for_out(20)
+    assert running.stop().clean
+    assert len((tmp_path / "log").read_text().splitlines()) == 20
 
 
 @pytest.mark.slow
