@@ -319,6 +319,7 @@ def test_a_second_source_of_a_file_is_refused_and_one_under_another_name_goes_on
 def test_before_a_source_gets_another_format_it_is_told_what_is_read_anew(instance: Any) -> None:
     pipeline = Pipeline(instance, "reread")
     pipeline.write("id,name", "1,a")
+    pipeline.until(lambda: any("12" in offset for offset in pipeline.positions(pipeline.source).values()))
     change = ["--set", "format=csv", "--set", "value.converter=json"]
     code, _, err = pipeline.rc("connector", "update", pipeline.source, *change)
     assert code == 0
