@@ -14,8 +14,8 @@ from services.executor.contract.task import TaskSpec
 from services.executor.runtime.errors.attempts import Attempts
 from services.executor.runtime.errors.policy import ErrorPolicy
 from services.executor.runtime.positions.client import PositionClient
-from services.executor.runtime.rocketmq.group_resets import GroupResets
 from services.executor.runtime.task.control import TaskControl
+from services.executor.runtime.task.group_resets import GroupResets
 from services.executor.runtime.task.lease import Lease
 from services.executor.runtime.task.rate import RateLimit
 from services.executor.runtime.task.reporter import Reporter

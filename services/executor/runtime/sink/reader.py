@@ -18,7 +18,6 @@ from rocketmq_remoting.pulls.stream import PullStream
 from services.executor.runtime.errors.attempts import Attempts
 from services.executor.runtime.rocketmq import gaps as continuity
 from services.executor.runtime.rocketmq.filters import MessageFilter
-from services.executor.runtime.rocketmq.group_resets import GroupResets
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.batcher import Batcher
 from services.executor.runtime.sink.decode.noting import Decodes
@@ -30,6 +29,7 @@ from services.executor.runtime.sink.ends import Ends
 from services.executor.runtime.sink.positions import merged
 from services.executor.runtime.sink.traces import SinkTraces
 from services.executor.runtime.task.control import TaskControl
+from services.executor.runtime.task.group_resets import GroupResets
 from services.executor.runtime.task.rate import RateLimit
 
 _PUT_SECONDS = 0.2

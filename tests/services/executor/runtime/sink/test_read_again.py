@@ -9,11 +9,11 @@ import pytest
 from rocketconnect_sdk.sink import QueuePosition, SourceMark
 from rocketmq_remoting.client import Client
 from rocketmq_remoting.model import Message, MessageQueue
-from services.executor.runtime.rocketmq.group_resets import GroupResets
 from services.executor.runtime.rocketmq.source_marks import Stamper
 from services.executor.runtime.sink import read_again
 from services.executor.runtime.sink.read_again import marks_before, messages
 from services.executor.runtime.sink.reader import SinkReader
+from services.executor.runtime.task.group_resets import GroupResets
 from tests.shared_rocketmq import RocketMQ
 
 pytestmark = pytest.mark.rocketmq

@@ -13,7 +13,7 @@ from rocketmq_remoting.batch import encode_batch
 from rocketmq_remoting.model import MessageQueue
 from services.executor.contract.task import Kind, State
 from services.executor.runtime.rocketmq.group_offsets import GroupOffsets
-from services.executor.runtime.rocketmq.group_resets import GroupResets
+from services.executor.runtime.task.group_resets import GroupResets
 from tests.connectors.rocketmq.clusters import until
 from tests.rocketmq_admin import admin_tool, reset_offsets, wait_for_progress
 from tests.services.executor.runtime.conftest import PositionProcess, Running, Tasks
