@@ -11,6 +11,9 @@ from rocketconnect_sdk.topics import TopicReader
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+MAX_RECORD_BYTES = (4 << 20) - (64 << 10)
+"""A value longer than this cannot be sent: brokers take 4 MiB, of which a message has more than its body."""
+
 
 @dataclass(slots=True)
 class TaskContext:
@@ -51,7 +54,7 @@ class TaskContext:
     batch_bytes: int = 1 << 20
     batch_records: int = 10_000
     buffer_bytes: int = 32 << 20
-    max_record_bytes: int = (4 << 20) - (64 << 10)
+    max_record_bytes: int = MAX_RECORD_BYTES
     columns: bool = False
     stores: bool = False
     topics: TopicReader | None = None

@@ -24,6 +24,9 @@ class Entered(Protocol):
     def enter(self) -> None:
         """What this thread calls from now on finds the classes of the plugin."""
 
+    def new(self, name: str) -> Any:
+        """An object of a class of the plugin, made without arguments."""
+
 
 class Poller:
     """Polls a task that was started, until it is stopped.

@@ -219,6 +219,10 @@ class Dialect(ABC):
     def allow_nulls(self, table: str, name: str, kind: str) -> Sequence[str]:
         """Statements that make a column take nulls; none: the database cannot."""
 
+    def create(self, connection: Connection, statement: str) -> None:
+        """Runs a statement that makes a table, which is not committed."""
+        execute(connection, statement)
+
     def begin(self, connection: Connection) -> None:  # noqa: B027  # most need nothing
         """Begins a transaction, where the first statement does not."""
 

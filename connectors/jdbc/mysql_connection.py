@@ -1,5 +1,7 @@
 """A connection of PyMySQL on which rows come and go in bulk."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pymysql.connections import Connection, MySQLResult
@@ -30,6 +32,15 @@ class BulkConnection(Connection):
         super().connect(sock)
         keep_alive(self._sock)  # type: ignore[attr-defined]  # PyMySQL's types do not tell
         self._read_timeout = self._write_timeout = None
+
+    @contextmanager
+    def answered_within(self, seconds: float) -> Iterator[None]:
+        """What is asked meanwhile fails as if the server was away when nothing comes for so long."""
+        self._read_timeout = seconds  # type: ignore[assignment]  # PyMySQL's types do not tell
+        try:
+            yield
+        finally:
+            self._read_timeout = None
 
     @property
     def packets(self) -> PacketReader:

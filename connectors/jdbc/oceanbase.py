@@ -10,13 +10,14 @@ from typing import ClassVar
 import pyarrow as pa
 
 from connectors.databases import sessions
-from connectors.jdbc.dialect import LOCK_SECONDS, Connection, Fault
+from connectors.jdbc.dialect import LOCK_SECONDS, Connection, Fault, execute
 from connectors.jdbc.given import Given
 from connectors.jdbc.mysql import FAULTS, SETTINGS, Mysql, plain_rows
 
 _MICROSECONDS = 1_000_000
 _FOREVER = 102 * 365 * 24 * 3600 * _MICROSECONDS
 """The longest that it takes."""
+_CREATE_SECONDS = 60
 _KEPT = ("sql_mode", "time_zone", "sql_auto_is_null", "sql_safe_updates")
 _FOUND_ROWS = 2
 """CLIENT_FOUND_ROWS of the protocol."""
@@ -66,6 +67,11 @@ class Oceanbase(Mysql):
         """See Dialect."""
         wanted = [each for each in privileges if each != "TEMPORARY"]
         return super().grants(connection, table, wanted) if wanted else ()
+
+    def create(self, connection: Connection, statement: str) -> None:
+        """See Dialect. A server that has just started may never answer it; asked once more on another connection it does."""
+        with connection.answered_within(_CREATE_SECONDS):
+            execute(connection, statement)
 
     def insert(self, connection: Connection, table: str, rows: pa.Table) -> None:
         """See Dialect. Its LOAD DATA is no part of the transaction, and asks for the privilege FILE."""

@@ -85,7 +85,7 @@ class Store:
 
         if self.dialect.table(connection, self.table) is None:
             made = create(self.dialect, self.table, _COLUMNS, _KEY, _WIDTH, self.dialect.exact(connection))
-            self._run(connection, made.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1))
+            self.dialect.create(connection, made.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1))
 
     def claim(self, connection: Connection) -> Mapping[str, QueuePosition]:
         """Makes this owner the one of its task; older plans lose all their tasks. Gives the positions.

@@ -116,7 +116,7 @@ class Tables:
             raise RecordError(msg)
         self._check_names(name, [each.name for each in records.fields])
         exact = self._dialect.exact(connection)
-        execute(connection, create(self._dialect, name, records, key, self._writing.width, exact))
+        self._dialect.create(connection, create(self._dialect, name, records, key, self._writing.width, exact))
         connection.commit()
         self._log.info("%s: made the table %s", self._place, name)
         return self._dialect.table(connection, name) or created(records, key, self._writing.width)

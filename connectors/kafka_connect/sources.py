@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from connectors.kafka_connect.offsets import connector_context
 from connectors.kafka_connect.plugin import OfJava
-from connectors.kafka_connect.source_task import JavaSourceTask
+from connectors.kafka_connect.source_task import KafkaSourceTask
 from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import Problem
 from rocketconnect_sdk.options import Config
@@ -30,4 +30,4 @@ class JavaSource(OfJava, Source):
 
     def open(self, config: Config, task: Mapping[str, str], context: TaskContext) -> SourceTask:
         """Makes the task. See Source."""
-        return JavaSourceTask(self, config, self.task_properties(config, task, context.connector), context)
+        return KafkaSourceTask(self, config, self.task_properties(config, task, context.connector), context)

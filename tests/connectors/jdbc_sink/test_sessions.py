@@ -5,6 +5,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from connectors.jdbc import dialect, oceanbase
+from connectors.jdbc.dialect import Connection
+from rocketconnect_sdk.errors import SystemAway
 from rocketconnect_sdk.schema import Schema, Type, struct, timestamp
 from tests.connectors.jdbc_sink.conftest import OCEANBASE, Target
 
@@ -75,3 +78,23 @@ def test_rows_are_the_same_whatever_sessions_begin_with(odd: Target) -> None:
     found = odd.run(setting, f'SELECT {shown} FROM "rows"')
     wanted = ("a\\b'\"|| ", b"\\\xff'", 0.1 + 0.2, at.replace(tzinfo=None))
     assert [(text, bytes(data), double, when) for text, data, double, when in found] == [wanted] * 3
+
+
+@pytest.mark.parametrize("target", [OCEANBASE], indirect=True)
+def test_a_server_that_never_answers_the_making_of_a_table_is_away_and_asked_again_on_another_connection(
+    target: Target, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def execute(connection: Connection, statement: str) -> None:
+        asked.append(statement)
+        dialect.execute(connection, statement if len(asked) > 1 else "SELECT SLEEP(60)")
+
+    monkeypatch.setattr(oceanbase, "_CREATE_SECONDS", 1)
+    monkeypatch.setattr(oceanbase, "execute", execute)
+    with pytest.raises(SystemAway, match="timed out"):
+        target.start()
+    schema = struct([("id", INT32)])
+    target.write(target.start(), [{"id": 1}], schema)
+    assert len(asked) > 1
+    assert target.run('SELECT id FROM "rows"') == [(1,)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from rocketconnect_sdk.claim_check.bodies import Bodies, Expiry, bodies_of
 from rocketconnect_sdk.claim_check.claim import PROPERTY, Claim
 from rocketconnect_sdk.claim_check.options import MOST, PREFIX, RETENTION, THRESHOLD, URL
-from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.context import MAX_RECORD_BYTES
 from rocketconnect_sdk.converters.arrow import ArrowConverter
 from rocketconnect_sdk.errors import ConnectorError
 from rocketconnect_sdk.options import Config
@@ -153,5 +153,5 @@ def target_of(runtime: TaskRuntime, task: SourceTask, queues: Callable[[str], Se
         policy=runtime.policy,
         batch_bytes=config["batch.bytes"],
         batch_records=config["batch.records"],
-        record_bytes=TaskContext().max_record_bytes,
+        record_bytes=MAX_RECORD_BYTES,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from rocketconnect_sdk.configuration.connector_options import check_connector, parse_source
 from rocketconnect_sdk.configuration.runtime_options import CLASS
-from rocketconnect_sdk.context import TaskContext
+from rocketconnect_sdk.context import MAX_RECORD_BYTES, TaskContext
 from rocketconnect_sdk.converters.registered import RegisteredConverter
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config
@@ -78,7 +78,7 @@ def target_of(plugin: Source, config: Config) -> Target:
         policy=ErrorPolicy.of_nobody(),
         batch_bytes=config["batch.bytes"],
         batch_records=config["batch.records"],
-        record_bytes=TaskContext().max_record_bytes,
+        record_bytes=MAX_RECORD_BYTES,
     )
 
 
