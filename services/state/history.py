@@ -1,6 +1,6 @@
 """How connectors have been in the last hour: samples of each, in a ring. Pure.
 
-A ring takes some 10 KB. It is kept in memory alone, so it begins anew with this process; for longer there is Prometheus.
+A ring takes some 14 KB. It is kept in memory alone, so it begins anew with this process; for longer there is Prometheus.
 """
 
 from array import array
@@ -19,7 +19,7 @@ SAMPLES = 360
 MOST_CONNECTORS = 5_000
 """Invariant 7: of so many connectors a history is kept, of those that came first."""
 _STATES = list(State)
-_COLUMNS = 5
+_COLUMNS = 7
 _MOST_ERRORS = 1 << 53
 """Of a sample; a worker may say of them what it likes."""
 
@@ -30,6 +30,12 @@ class _Counted(NamedTuple):
     errors: int = 0
     batches: int = 0
     batch_seconds: float = 0.0
+    latencies: int = 0
+    latency_seconds: float = 0.0
+
+    @classmethod
+    def of(cls, metrics: pb.TaskMetrics) -> "_Counted":
+        return cls(metrics.errors, metrics.batches, metrics.batch_seconds, metrics.latencies, metrics.latency_seconds)
 
 
 class _Ring:
@@ -45,7 +51,7 @@ class _Ring:
         """Of each task at the newest sample."""
 
     def add(self, sample: Sample) -> None:
-        values = (BADNESS[sample.state], sample.rate, sample.lag, sample.errors, sample.batch_seconds)
+        values = (BADNESS[sample.state], *sample[2:])
         row = array("f", [nan if value is None else value for value in values])
         if len(self._times) < SAMPLES:
             self._times.append(sample.time)
@@ -60,8 +66,8 @@ class _Ring:
         count = len(self._times)
         for index in range(count):
             at = (self._next + index) % count
-            state, rate, lag, errors, batch_seconds = self._values[at * _COLUMNS : (at + 1) * _COLUMNS]
-            yield Sample(self._times[at], _STATES[int(state)], _known(rate), _known(lag), errors, _known(batch_seconds))
+            state, rate, lag, errors, *seconds = self._values[at * _COLUMNS : (at + 1) * _COLUMNS]
+            yield Sample(self._times[at], _STATES[int(state)], _known(rate), _known(lag), errors, *map(_known, seconds))
 
 
 class History:
@@ -77,10 +83,12 @@ class History:
             return
         ring = self._rings.setdefault(uid, _Ring())
         tasks = [(task, shown_metrics(task)) for task in view.tasks]
-        counted = {task.task: _Counted(each.errors, each.batches, each.batch_seconds) for task, each in tasks}
-        errors, batches, seconds = _since(ring.counted, counted)
-        mean = seconds / batches if batches else None
-        ring.add(Sample(now.wall, view.state, _rate(tasks), _lag(tasks), min(max(errors, 0), _MOST_ERRORS), mean))
+        counted = {task.task: _Counted.of(metrics) for task, metrics in tasks}
+        since = _since(ring.counted, counted)
+        errors = min(max(since.errors, 0), _MOST_ERRORS)
+        batch, latency = _mean(since.batch_seconds, since.batches), _mean(since.latency_seconds, since.latencies)
+        freshness = _freshness(tasks, now.wall)
+        ring.add(Sample(now.wall, view.state, _rate(tasks), _lag(tasks), errors, batch, latency, freshness))
         # A task that nobody runs now goes on counting from 0.
         ring.counted = {**(ring.counted or {}), **counted}
 
@@ -95,20 +103,29 @@ class History:
         return [] if ring is None else list(ring.read())
 
 
-def _since(before: Mapping[int, _Counted] | None, now: Mapping[int, _Counted]) -> tuple[int, int, float]:
-    """Errors, batches and their seconds since a moment; nothing is known of before the first."""
-    if before is None:
-        return 0, 0, 0.0
-    errors, batches, seconds = 0, 0, 0.0
-    for task, counted in now.items():
-        old = before.get(task, _Counted())
+def _since(before: Mapping[int, _Counted] | None, now: Mapping[int, _Counted]) -> _Counted:
+    """What was counted since a moment; nothing is known of before the first."""
+    found = _Counted()
+    for task, counted in now.items() if before is not None else ():
+        old = (before or {}).get(task, _Counted())
         # A task that was started again counts from 0.
-        started = counted.errors < old.errors or counted.batches < old.batches or counted.batch_seconds < old.batch_seconds
+        started = any(new < earlier for new, earlier in zip(counted, old, strict=True))
         old = _Counted() if started else old
-        errors += counted.errors - old.errors
-        batches += counted.batches - old.batches
-        seconds += counted.batch_seconds - old.batch_seconds
-    return errors, batches, seconds
+        found = _Counted(*(sum_ + new - earlier for sum_, new, earlier in zip(found, counted, old, strict=True)))
+    return found
+
+
+def _mean(seconds: float, count: int) -> float | None:
+    return seconds / count if count else None
+
+
+def _freshness(tasks: Sequence[tuple[TaskView, pb.TaskMetrics]], now: float) -> float | None:
+    newest = [
+        metrics.newest_record.ToNanoseconds() / 1e9
+        for task, metrics in tasks
+        if task.state in UNDER_WAY and metrics.HasField("newest_record")
+    ]
+    return max(0.0, now - max(newest)) if newest else None
 
 
 def _rate(tasks: Sequence[tuple[TaskView, pb.TaskMetrics]]) -> float | None:

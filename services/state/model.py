@@ -159,6 +159,8 @@ class Sample(NamedTuple):
         lag: What was left to do, in messages or in the unit of its source; None: not known of all tasks.
         errors: Since the sample before.
         batch_seconds: The mean of the batches that ended since the sample before; None: none did.
+        latency_seconds: From the source's time of records until they were delivered, the mean since the sample before.
+        freshness_seconds: How old the newest record was that was delivered. None, as of the others: unknown.
     """
 
     time: float
@@ -167,3 +169,5 @@ class Sample(NamedTuple):
     lag: float | None
     errors: float
     batch_seconds: float | None
+    latency_seconds: float | None = None
+    freshness_seconds: float | None = None

@@ -99,6 +99,8 @@ def sample(value: Sample) -> pb.ConnectorSample:
         lag=value.lag,
         errors=round(value.errors),
         batch_seconds=value.batch_seconds,
+        latency_seconds=value.latency_seconds,
+        freshness_seconds=value.freshness_seconds,
     )
 
 

@@ -260,14 +260,14 @@ test("a message is named by its queue and offset, and a row of a packed one by i
 test("samples of an hour have what is known, and errors add up", () => {
   const told = [
     { time: "2026-01-01T00:00:00Z", rateOut: 3.5, lag: 7, errors: "2" },
-    { time: "2026-01-01T00:00:10Z", errors: "0", batchSeconds: 0.5 },
+    { time: "2026-01-01T00:00:10Z", errors: "0", batchSeconds: 0.5, latencySeconds: 1.5, freshnessSeconds: 3 },
     { time: "2026-01-01T00:00:20Z", rateOut: 0, errors: "3" },
   ];
   const begin = Date.parse("2026-01-01T00:00:00Z");
   assert.deepEqual(samplesOf(told), [
-    { time: begin, rate: 3.5, lag: 7, errors: 2, batch: null },
-    { time: begin + 10_000, rate: null, lag: null, errors: 2, batch: 0.5 },
-    { time: begin + 20_000, rate: 0, lag: null, errors: 5, batch: null },
+    { time: begin, rate: 3.5, lag: 7, errors: 2, batch: null, latency: null, freshness: null },
+    { time: begin + 10_000, rate: null, lag: null, errors: 2, batch: 0.5, latency: 1.5, freshness: 3 },
+    { time: begin + 20_000, rate: 0, lag: null, errors: 5, batch: null, latency: null, freshness: null },
   ]);
 });
 

@@ -183,7 +183,8 @@ def test_a_certificate_that_ends_a_name_server_and_a_broker_that_are_away_make_a
             took = {"RocketConnectCertificateEnds": _until_firing(watching, "RocketConnectCertificateEnds")}
             wait_until(lambda: bool(watching.ask("rocketconnect_rocketmq_up == 1")), 600)
             away = {"RocketConnectBrokerAway", "RocketConnectNameServerAway"}
-            assert not away & watching.firing()
+            # A first look that was slow may have made one fire.
+            wait_until(lambda: not away & watching.firing(), 600)
             server.kill()
             took |= {alert: _until_firing(watching, alert) for alert in sorted(away)}
         finally:

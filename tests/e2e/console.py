@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 COMMAND = str(Path(sys.executable).with_name("rocketconnect"))
+_SECONDS = 1_500
 _MARKER = "--- the next command"
 
 
@@ -55,9 +56,13 @@ def said(shown: Sequence[Shown], url: str, folder: Path, changes: Mapping[str, s
         script = script.replace(old, new)
     # Spark with Hive leaves folders among the temporary files.
     environment = {**os.environ, "ROCKETCONNECT_URL": url, "JDK_JAVA_OPTIONS": f"-Djava.io.tmpdir={folder}"}
-    shell = subprocess.run(
-        ["bash"], input=script, env=environment, cwd=folder, capture_output=True, text=True, timeout=600, check=False
-    )
+    try:
+        shell = subprocess.run(
+            ["bash"], input=script, env=environment, cwd=folder, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as late:
+        msg = f"{late}; it said:\n{(late.stdout or b'').decode()}\n{(late.stderr or b'').decode()}"
+        raise AssertionError(msg) from None
     assert shell.returncode == 0, f"{shell.stdout}\n{shell.stderr}"
     answers = [part.removeprefix("\n").removesuffix("\n") for part in shell.stdout.split(_MARKER)[1:]]
     return [Shown(command, answer) for (command, _), answer in zip(shown, answers, strict=True)]

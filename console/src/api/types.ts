@@ -2153,6 +2153,16 @@ export interface components {
              * @description Seconds of a batch, the mean of those that ended since the sample before. Unset: none did.
              */
             batchSeconds?: number;
+            /**
+             * Format: double
+             * @description Seconds from the source's time of a record until it was durable in the sink, or confirmed by the broker to a source, the mean of those measured since the sample before: see TaskMetrics.latencies. Unset: none was.
+             */
+            latencySeconds?: number;
+            /**
+             * Format: double
+             * @description How old the newest record was that was delivered, by its source's time and the clock of the state service. A clock of the source that is ahead counts as 0. Unset: not known.
+             */
+            freshnessSeconds?: number;
         };
         /** @description The state of a connector with its tasks. */
         "state.ConnectorState": {

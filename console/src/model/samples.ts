@@ -12,9 +12,13 @@ export interface Sample {
   errors: number;
   /** Seconds of a batch; null: none ended. */
   batch: number | null;
+  /** Seconds from the source's time of records until they were delivered; null: not known. */
+  latency: number | null;
+  /** How old the newest record was that was delivered, in seconds; null: not known. */
+  freshness: number | null;
 }
 
-export const LINES = ["rate", "lag", "errors", "batch"] as const;
+export const LINES = ["rate", "lag", "latency", "freshness", "errors", "batch"] as const;
 export type Of = (typeof LINES)[number];
 
 /** The samples as the API tells them. */
@@ -28,6 +32,8 @@ export function samplesOf(told: readonly Schemas["state.ConnectorSample"][]): Sa
       lag: each.lag ?? null,
       errors,
       batch: each.batchSeconds ?? null,
+      latency: each.latencySeconds ?? null,
+      freshness: each.freshnessSeconds ?? null,
     };
   });
 }

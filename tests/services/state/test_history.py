@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 from rocketconnect.state.v1 import state_service_pb2 as pb
 
 from services.state import history, wire
@@ -33,6 +34,20 @@ def test_a_sample_has_the_sums_of_all_tasks_and_what_happened_since_the_one_befo
     first, second = kept.of("u1")
     assert first == Sample(1_000_000, State.STALLED, 2, None, 0, None)
     assert second == Sample(1_000_010, State.RUNNING, 3, 10, 3, 0.5)
+
+
+def test_latencies_are_those_since_the_sample_before_and_the_newest_record_says_how_fresh_all_is() -> None:
+    kept = History()
+    kept.take(view(task(0, latencies=4, latency_seconds=90.0)), at(0))
+    newest = [Timestamp(seconds=1_000_003), Timestamp(seconds=1_000_007)]
+    now = [task(number, latencies=5, latency_seconds=92.0, newest_record=each) for number, each in enumerate(newest)]
+    kept.take(view(*now), at(10))
+    kept.take(view(task(0, newest_record=Timestamp(seconds=1_000_099))), at(20))
+    kept.take(view(task(0, State.UNASSIGNED, newest_record=newest[0])), at(30))
+    # Of the second task, which is new, all is.
+    means = [None, (2.0 + 92.0) / 6, None, None]
+    assert [sample.latency_seconds for sample in kept.of("u1")] == [mean and pytest.approx(mean) for mean in means]
+    assert [sample.freshness_seconds for sample in kept.of("u1")] == [None, 3, 0, None]
 
 
 def test_a_task_that_was_started_again_counts_from_zero_and_one_that_nobody_runs_measures_nothing() -> None:

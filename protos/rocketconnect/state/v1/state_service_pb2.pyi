@@ -1063,6 +1063,8 @@ class ConnectorSample(_message.Message):
     LAG_FIELD_NUMBER: _builtins.int
     ERRORS_FIELD_NUMBER: _builtins.int
     BATCH_SECONDS_FIELD_NUMBER: _builtins.int
+    LATENCY_SECONDS_FIELD_NUMBER: _builtins.int
+    FRESHNESS_SECONDS_FIELD_NUMBER: _builtins.int
     state: _connector_pb2.State.ValueType
     """What it showed."""
     rate_out: _builtins.float
@@ -1073,6 +1075,14 @@ class ConnectorSample(_message.Message):
     """Errors since the sample before."""
     batch_seconds: _builtins.float
     """Seconds of a batch, the mean of those that ended since the sample before. Unset: none did."""
+    latency_seconds: _builtins.float
+    """Seconds from the source's time of a record until it was durable in the sink, or confirmed by the broker to a source, the mean of
+    those measured since the sample before: see TaskMetrics.latencies. Unset: none was.
+    """
+    freshness_seconds: _builtins.float
+    """How old the newest record was that was delivered, by its source's time and the clock of the state service. A clock of the source
+    that is ahead counts as 0. Unset: not known.
+    """
     @_builtins.property
     def time(self) -> _timestamp_pb2.Timestamp:
         """When."""
@@ -1086,21 +1096,31 @@ class ConnectorSample(_message.Message):
         lag: _builtins.float | None = ...,
         errors: _builtins.int = ...,
         batch_seconds: _builtins.float | None = ...,
+        latency_seconds: _builtins.float | None = ...,
+        freshness_seconds: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_seconds", b"_batch_seconds", "_lag", b"_lag", "_rate_out", b"_rate_out", "batch_seconds", b"batch_seconds", "lag", b"lag", "rate_out", b"rate_out", "time", b"time"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_seconds", b"_batch_seconds", "_freshness_seconds", b"_freshness_seconds", "_lag", b"_lag", "_latency_seconds", b"_latency_seconds", "_rate_out", b"_rate_out", "batch_seconds", b"batch_seconds", "freshness_seconds", b"freshness_seconds", "lag", b"lag", "latency_seconds", b"latency_seconds", "rate_out", b"rate_out", "time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_seconds", b"_batch_seconds", "_lag", b"_lag", "_rate_out", b"_rate_out", "batch_seconds", b"batch_seconds", "errors", b"errors", "lag", b"lag", "rate_out", b"rate_out", "state", b"state", "time", b"time"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_seconds", b"_batch_seconds", "_freshness_seconds", b"_freshness_seconds", "_lag", b"_lag", "_latency_seconds", b"_latency_seconds", "_rate_out", b"_rate_out", "batch_seconds", b"batch_seconds", "errors", b"errors", "freshness_seconds", b"freshness_seconds", "lag", b"lag", "latency_seconds", b"latency_seconds", "rate_out", b"rate_out", "state", b"state", "time", b"time"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_seconds: _TypeAlias = _typing.Literal["batch_seconds"]  # noqa: Y015
     _WhichOneofArgType__batch_seconds: _TypeAlias = _typing.Literal["_batch_seconds", b"_batch_seconds"]  # noqa: Y015
+    _WhichOneofReturnType__freshness_seconds: _TypeAlias = _typing.Literal["freshness_seconds"]  # noqa: Y015
+    _WhichOneofArgType__freshness_seconds: _TypeAlias = _typing.Literal["_freshness_seconds", b"_freshness_seconds"]  # noqa: Y015
     _WhichOneofReturnType__lag: _TypeAlias = _typing.Literal["lag"]  # noqa: Y015
     _WhichOneofArgType__lag: _TypeAlias = _typing.Literal["_lag", b"_lag"]  # noqa: Y015
+    _WhichOneofReturnType__latency_seconds: _TypeAlias = _typing.Literal["latency_seconds"]  # noqa: Y015
+    _WhichOneofArgType__latency_seconds: _TypeAlias = _typing.Literal["_latency_seconds", b"_latency_seconds"]  # noqa: Y015
     _WhichOneofReturnType__rate_out: _TypeAlias = _typing.Literal["rate_out"]  # noqa: Y015
     _WhichOneofArgType__rate_out: _TypeAlias = _typing.Literal["_rate_out", b"_rate_out"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_seconds) -> _WhichOneofReturnType__batch_seconds | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__freshness_seconds) -> _WhichOneofReturnType__freshness_seconds | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__lag) -> _WhichOneofReturnType__lag | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__latency_seconds) -> _WhichOneofReturnType__latency_seconds | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__rate_out) -> _WhichOneofReturnType__rate_out | None: ...
 
