@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from connectors.java.log import JAVA_LOG, OPTIONS
 from rocketconnect_sdk.errors import ConnectorError, PermanentError, RetriableError
 
 MINIMUM_VERSION = 17
@@ -40,7 +41,7 @@ def started(library: Path, heap: int = USUAL_HEAP) -> Any:
             "-XX:+UseSerialGC",
             "-XX:+ExitOnOutOfMemoryError",  # nothing goes on half broken: another process takes the task
             "-XX:-UsePerfData",
-            "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+            *OPTIONS,
             f"-Djava.io.tmpdir={os.environ.get('TMPDIR', '/tmp')}",  # noqa: S108 - Java's own default
         ]
         try:
@@ -52,6 +53,7 @@ def started(library: Path, heap: int = USUAL_HEAP) -> Any:
         if version < MINIMUM_VERSION:
             msg = f"plugins in Java need Java {MINIMUM_VERSION} or newer, and JAVA_HOME is Java {version}"
             raise PermanentError(msg)
+        JAVA_LOG.begin(jpype)
         return jpype
 
 

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+from connectors.java.log import JAVA_LOG
 from connectors.java.machine import raised, reason
 from connectors.java.polling import Entered, Poller
 from rocketconnect_sdk.context import TaskContext
@@ -80,6 +81,7 @@ class JavaSourceTask(SourceTask, Generic[JavaT]):
             raise PermanentError(msg)
         self.close()
         self._offsets = {partition: position.resume.get(OFFSET) for partition, position in positions.items()}
+        JAVA_LOG.follow(self._context.log)
         java = self._java = self._opened()
         try:
             if self._context.task == 0:

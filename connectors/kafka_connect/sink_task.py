@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from connectors.java.log import JAVA_LOG
 from connectors.java.machine import raised, reason
 from connectors.kafka_connect import stages
 from connectors.kafka_connect.handles import Handles
@@ -46,6 +47,7 @@ class JavaSinkTask(BufferedSinkTask):
     def start(self) -> Mapping[str, QueuePosition]:
         """Starts Java's task, which stores no positions for us. See SinkTask."""
         self.close()
+        JAVA_LOG.follow(self._context.log)
         java = self._java = self._sink.java(self._config)
         self._stages = stages.made(java, self._config.own)
         self._handles = Handles(java.jpype)

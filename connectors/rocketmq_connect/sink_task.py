@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from connectors.java.log import JAVA_LOG
 from connectors.java.machine import raised, reason
 from connectors.rocketmq_connect.api import PluginJava
 from connectors.rocketmq_connect.plugin import OfPlugin
@@ -42,6 +43,7 @@ class PluginSinkTask(BufferedSinkTask):
     def start(self) -> Mapping[str, QueuePosition]:
         """Starts Java's task, which stores no positions for us. See SinkTask."""
         self.close()
+        JAVA_LOG.follow(self._context.log)
         java = self._java = self._sink.java(self._config)
         self._writer = Writer(java)
         self._given, self._paused, self._refused, self._wanted = {}, set(), [], ""

@@ -27,10 +27,10 @@ _MOST_ERRORS = 1 << 53
 class _Counted(NamedTuple):
     """What a task counts since it was started."""
 
-    errors: int = 0
-    batches: int = 0
+    errors: float = 0
+    batches: float = 0
     batch_seconds: float = 0.0
-    latencies: int = 0
+    latencies: float = 0
     latency_seconds: float = 0.0
 
     @classmethod

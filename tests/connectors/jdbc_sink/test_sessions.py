@@ -93,8 +93,8 @@ def test_a_server_that_never_answers_the_making_of_a_table_is_away_and_asked_aga
     monkeypatch.setattr(oceanbase, "_CREATE_SECONDS", 1)
     monkeypatch.setattr(oceanbase, "execute", execute)
     with pytest.raises(SystemAway, match="timed out"):
-        target.start()
+        target.start(auto_create="true")
     schema = struct([("id", INT32)])
-    target.write(target.start(), [{"id": 1}], schema)
+    target.write(target.start(auto_create="true"), [{"id": 1}], schema)
     assert len(asked) > 1
     assert target.run('SELECT id FROM "rows"') == [(1,)]

@@ -4,6 +4,7 @@ Java can't be started beside pytest, which sets handlers of signals that Java ne
 """
 
 import json
+import logging
 import os
 import sys
 import time
@@ -46,6 +47,35 @@ def left(order: dict[str, Any]) -> Any:
 def source(order: dict[str, Any]) -> Any:
     """The batches of a source, until it has given so many records, from positions."""
     return [_batch(batch) for batch in batches_of(order)]
+
+
+def logged(order: dict[str, Any]) -> Any:
+    """The lines of the log of a source while Java logs an error with its causes, and writes something else."""
+    connector = find(order["config"]["connector.class"])
+    assert isinstance(connector, Source)
+    config = resolve(parse_source(connector, order["config"]))
+    lines: list[tuple[str, str]] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append((record.levelname, record.getMessage()))  # type: ignore[method-assign]
+    log = logging.getLogger("task")
+    log.setLevel(logging.DEBUG)
+    log.addHandler(handler)
+    task = connector.open(config, connector.plan(config, 1, {}).tasks[0], TaskContext(log=log, stores=True))
+    task.start({})
+    import jpype
+
+    exception = jpype.JClass("java.lang.IllegalStateException")
+    said = jpype.JClass("org.slf4j.LoggerFactory").getLogger("some.Reader")
+    said.info("nothing that is logged")
+    said.warn("Grüße, 😀")
+    said.error("it fails", exception("the reason", exception("of it")))
+    jpype.java.lang.System.err.println("x" * 15_000)
+    jpype.java.lang.System.err.println("the end")
+    deadline = time.monotonic() + SECONDS
+    while not any("the end" in message for _, message in lines) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    task.close()
+    return lines
 
 
 def batches_of(order: dict[str, Any]) -> list[SourceBatch]:
@@ -112,7 +142,14 @@ def sink(order: dict[str, Any]) -> Any:
     return [said, *durable]
 
 
-DO: dict[str, Callable[[dict[str, Any]], Any]] = {"offered": offered, "check": check, "left": left, "source": source, "sink": sink}
+DO: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "offered": offered,
+    "check": check,
+    "left": left,
+    "logged": logged,
+    "source": source,
+    "sink": sink,
+}
 
 
 def main(do_of: Mapping[str, Callable[[dict[str, Any]], Any]] = DO) -> None:

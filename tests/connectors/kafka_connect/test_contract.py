@@ -47,6 +47,21 @@ def test_a_queue_that_a_sink_pauses_is_not_given_to_it_before_it_goes_on(do: Any
     assert events.read_text().splitlines()[1:3] == ["put pause", "put a"]
 
 
+def test_what_java_logs_is_in_the_log_of_its_task_with_its_level_and_causes(do: Any, events: Path) -> None:
+    config = {"connector.class": "strict.Strict$StrictSourceConnector", "topic": "t", "events": str(events), **TEXT}
+    lines = do(do="logged", config=config)
+    said = [[level, message] for level, message in lines if level != "DEBUG"]
+    assert said[-7:] == [
+        ["WARNING", "WARN some.Reader - Grüße, 😀"],
+        ["ERROR", "ERROR some.Reader - it fails"],
+        ["ERROR", "java.lang.IllegalStateException: the reason"],
+        ["ERROR", "Caused by: java.lang.IllegalStateException: of it"],
+        ["ERROR", "x" * 10_000],
+        ["ERROR", "x" * 5_000],
+        ["ERROR", "the end"],
+    ]
+
+
 def test_java_leaves_no_socket_of_a_process_that_is_killed(do: Any, events: Path) -> None:
     assert do(do="left", config={**_SINK, "events": str(events)}) is False
 
