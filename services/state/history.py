@@ -115,7 +115,7 @@ def _since(before: Mapping[int, _Counted] | None, now: Mapping[int, _Counted]) -
     return found
 
 
-def _mean(seconds: float, count: int) -> float | None:
+def _mean(seconds: float, count: float) -> float | None:
     return seconds / count if count else None
 
 
