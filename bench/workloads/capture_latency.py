@@ -32,7 +32,7 @@ def run(options: Options) -> Iterator[Sample]:
             yield Sample("MariaDB: commit -> topic", way.to_topic(options.rows or ROWS))
         way.begin_sink()
         for _ in range(options.repeats):
-            yield Sample("MariaDB: commit -> visible in PostgreSQL, by Spark", way.to_table(options.rows or ROWS))
+            yield Sample("MariaDB: commit -> visible in PostgreSQL", way.to_table(options.rows or ROWS))
         way.check()
 
 

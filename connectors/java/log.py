@@ -1,4 +1,7 @@
-"""What Java says on its standard error, its log first of all, becomes lines of the log of the task that runs in this process."""
+"""What Java says on its standard error, its log first of all, becomes lines of the log of the task that runs in this process.
+
+Where several tasks share the process nobody knows of which a line is: these go to the standard error of the process.
+"""
 
 import logging
 import os
@@ -22,7 +25,7 @@ class JavaLog:
     """The standard error of one Java. Any thread may use it."""
 
     def __init__(self) -> None:
-        self._log: logging.Logger | None = None
+        self._tasks: list[logging.Logger] = []
         self._level = logging.INFO
 
     def begin(self, jpype: Any) -> None:
@@ -35,8 +38,13 @@ class JavaLog:
         threading.Thread(target=self._read, args=(reading,), name="log of java", daemon=True).start()
 
     def follow(self, log: logging.Logger) -> None:
-        """Lines go there from now on. Before the first call they go to this process' standard error."""
-        self._log = log
+        """A task with this log runs in Java from now on."""
+        self._tasks.append(log)
+
+    def leave(self, log: logging.Logger) -> None:
+        """It has ended; nothing happens where it did not run."""
+        if log in self._tasks:
+            self._tasks.remove(log)
 
     def _read(self, reading: int) -> None:
         with open(reading, "rb") as file:
@@ -44,8 +52,8 @@ class JavaLog:
                 self._say(line.decode(errors="backslashreplace").rstrip())
 
     def _say(self, line: str) -> None:
-        log = self._log
-        if log is None:
+        tasks = self._tasks.copy()
+        if len(tasks) != 1:
             sys.stderr.write(f"{line}\n")
             return
         if found := _LINE.match(line):
@@ -53,7 +61,7 @@ class JavaLog:
         # Where an exception was raised is for its developers; what it says is for all.
         is_place = line.startswith(("\tat ", "\t... "))
         if line:
-            log.log(logging.DEBUG if is_place else self._level, "%s", line)
+            tasks[0].log(logging.DEBUG if is_place else self._level, "%s", line)
 
 
 JAVA_LOG = JavaLog()

@@ -81,8 +81,8 @@ class JavaSourceTask(SourceTask, Generic[JavaT]):
             raise PermanentError(msg)
         self.close()
         self._offsets = {partition: position.resume.get(OFFSET) for partition, position in positions.items()}
-        JAVA_LOG.follow(self._context.log)
         java = self._java = self._opened()
+        JAVA_LOG.follow(self._context.log)
         try:
             if self._context.task == 0:
                 connector = java.new(self._name)
@@ -148,6 +148,7 @@ class JavaSourceTask(SourceTask, Generic[JavaT]):
             poller.end()
         self._unconfirmed.clear()
         self._ended()
+        JAVA_LOG.leave(self._context.log)
 
     def _waits(self, partition: str, number: int, records: Any) -> None:
         """They are confirmed when the topic has all up to this number of their partition."""

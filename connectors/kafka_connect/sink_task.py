@@ -47,8 +47,8 @@ class JavaSinkTask(BufferedSinkTask):
     def start(self) -> Mapping[str, QueuePosition]:
         """Starts Java's task, which stores no positions for us. See SinkTask."""
         self.close()
-        JAVA_LOG.follow(self._context.log)
         java = self._java = self._sink.java(self._config)
+        JAVA_LOG.follow(self._context.log)
         self._stages = stages.made(java, self._config.own)
         self._handles = Handles(java.jpype)
         self._queues, self._given, self._paused, self._refused = {}, {}, set(), {}
@@ -138,6 +138,7 @@ class JavaSinkTask(BufferedSinkTask):
                 except java.jpype.JException as error:
                     self._context.log.warning("stopping %s: %s", self._sink.connector.name, reason(error))
         self._stages.close()
+        JAVA_LOG.leave(self._context.log)
 
     @property
     def _interval(self) -> float:

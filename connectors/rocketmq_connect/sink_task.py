@@ -43,8 +43,8 @@ class PluginSinkTask(BufferedSinkTask):
     def start(self) -> Mapping[str, QueuePosition]:
         """Starts Java's task, which stores no positions for us. See SinkTask."""
         self.close()
-        JAVA_LOG.follow(self._context.log)
         java = self._java = self._sink.java(self._config)
+        JAVA_LOG.follow(self._context.log)
         self._writer = Writer(java)
         self._given, self._paused, self._refused, self._wanted = {}, set(), [], ""
         self._commit_at = time.monotonic() + _COMMIT_SECONDS
@@ -124,6 +124,7 @@ class PluginSinkTask(BufferedSinkTask):
                 task.stop()
             except java.jpype.JException as error:
                 self._context.log.warning("stopping %s: %s", self._sink.connector.name, reason(error))
+        JAVA_LOG.leave(self._context.log)
 
     def _entered(self) -> PluginJava:
         if self._java is None or self._task is None:
