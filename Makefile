@@ -53,8 +53,8 @@ test: setup-tests lint ## Set up and check everything but the slow tests (ARGS="
 	@$(BESIDE) $(PYTEST) -m "not slow" $(ARGS)
 
 .PHONY: test-all
-test-all: setup-tests lint ## Check everything, with the slow tests: an hour and more
-	@HYPOTHESIS_PROFILE=search $(BESIDE) $(PYTEST) $(ARGS)
+test-all: setup-tests lint ## Check everything, with the slow tests: two hours on two cores (PART=3/10: of the slow ones a tenth)
+	@HYPOTHESIS_PROFILE=search $(BESIDE) $(VENV)/python -m pytest --numprocesses 3 $(if $(PART),--slow-part $(PART)) $(ARGS)
 
 .PHONY: test-changed
 test-changed: setup-tests ## Run the tests, fast and slow, that the changes since the last make ci reach (BASE=HEAD~1 LIST=1 ARGS=-x)
