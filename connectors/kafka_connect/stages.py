@@ -58,6 +58,7 @@ def made(java: Java, own: Mapping[str, str]) -> Stages:
     making = _Making(java, own)
     stages = making.stages()
     if making.problems:
+        stages.close()
         raise PermanentError("; ".join(map(str, making.problems)))
     return stages
 

@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,10 @@ def sink(order: dict[str, Any]) -> Any:
     config = resolve(parse_sink(connector, order["config"]))
     assert isinstance(connector, BufferedSink)
     task = connector.open(config, connector.plan(config, 1).tasks[0], TaskContext())
-    task.start()
+    with ExitStack() as ended:
+        ended.callback(task.close)
+        task.start()
+        ended.pop_all()
     said: list[object] = []
     for queue, offset, values in order["batches"]:
         bodies = [None if text is None else text.encode() for text in values]

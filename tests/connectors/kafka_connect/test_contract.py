@@ -62,6 +62,13 @@ def test_what_java_logs_is_in_the_log_of_its_task_with_its_level_and_causes(do: 
     ]
 
 
+def test_a_sink_whose_converter_cannot_be_made_says_that_and_ends(do: Any, events: Path) -> None:
+    config = {**_SINK, "events": str(events), "value.converter": "org.apache.kafka.connect.json.JsonConverter"}
+    with pytest.raises(AssertionError, match=r"PermanentError.*schemas.cache.size") as said:
+        do(do="sink", config={**config, "value.converter.schemas.cache.size": "many"}, batches=[])
+    assert "AttributeError" not in str(said.value)
+
+
 def test_java_leaves_no_socket_of_a_process_that_is_killed(do: Any, events: Path) -> None:
     assert do(do="left", config={**_SINK, "events": str(events)}) is False
 
