@@ -46,8 +46,8 @@ def _head(message: Mapping[str, Any]) -> str:
 def _cells(step: Mapping[str, Any]) -> tuple[str, ...]:
     what = without_prefix(step.get("kind"), "TRACE_STEP_KIND_").lower().replace("_", " ")
     more = [f"to {step['storeHost']}"] if step.get("storeHost") else []
-    if step.get("messageType", "normal") != "normal":
-        more.append(step["messageType"])
+    if (of := step.get("messageType") or "normal") != "normal":
+        more.append(of)
     if retries := int(step.get("retries", 0)):
         more.append(f"retry {retries}")
     cells = (_time(step.get("time", "")), what, step.get("group"), step.get("clientHost"), _took(step.get("took", "")))

@@ -31,6 +31,8 @@ def commands(text: str) -> Iterator[Shown]:
 
 
 def _is_whole(command: str) -> bool:
+    if command.endswith("\\\n"):
+        return False
     try:
         shlex.split(command, comments=True)
     except ValueError:
@@ -50,8 +52,9 @@ def said(shown: Sequence[Shown], url: str, folder: Path, changes: Mapping[str, s
     Raises:
         AssertionError: a command failed; the text has everything that was said.
     """
-    lines = [f"echo; echo '{_MARKER}'\n{command}" for command, _ in shown]
-    script = "\n".join(["shopt -s expand_aliases; set -e", *lines, ""])
+    # The exit code of a command is there for the next one.
+    lines = [f"(code=$?; echo; echo '{_MARKER}'; exit $code)\n{command}" for command, _ in shown]
+    script = "\n".join(["shopt -s expand_aliases; set -e", *lines, "echo", ""])
     for old, new in {"/tmp/": f"{folder}/", ".venv/bin/": f"{Path(COMMAND).parent}/", **(changes or {})}.items():
         script = script.replace(old, new)
     # Spark with Hive leaves folders among the temporary files.
@@ -69,5 +72,13 @@ def said(shown: Sequence[Shown], url: str, folder: Path, changes: Mapping[str, s
 
 
 def differing(shown: Sequence[Shown], found: Sequence[Shown]) -> list[tuple[Shown, Shown]]:
-    """The commands for which another output is shown than they gave."""
-    return [(a, b) for a, b in zip(shown, found, strict=True) if a.output and a.output != b.output]
+    """The commands for which another output is shown than they gave; `...` in what is shown stands for anything,
+    a line of it for any number of lines.
+    """
+    return [(a, b) for a, b in zip(shown, found, strict=True) if a.output and not _shows(a.output, b.output)]
+
+
+def _shows(shown: str, output: str) -> bool:
+    parts = re.split(r"(^\.\.\.\n|\.\.\.)", shown, flags=re.MULTILINE)
+    pattern = "".join({"...\n": r"(?:.*\n)?", "...": ".*"}.get(part, re.escape(part)) for part in parts)
+    return re.fullmatch(pattern, output, re.DOTALL) is not None

@@ -8,6 +8,7 @@ import typer
 from rocketconnect_cli import durations
 from rocketconnect_cli.api import ApiError, Exit, checked_name
 from rocketconnect_cli.output import URL, Output, OutputOption, UrlOption, api, emit, table_of, with_api, without_prefix
+from rocketconnect_cli.shown import local_time
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 RESET = "RESET"
@@ -67,7 +68,7 @@ def _rows(process: dict[str, Any]) -> list[tuple[object, ...]]:
             each.get("logger", ""),
             without_prefix(each.get("level"), _LEVEL),
             each.get("connector") or "-",
-            each.get("until", "-"),
+            local_time(each.get("until", "")),
         )
         for each in process.get("levels", [])
     ]

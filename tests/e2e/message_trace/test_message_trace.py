@@ -1,8 +1,6 @@
 """RocketMQ's message trace: what Java clients and our sinks write is shown, as RocketMQ's own tool shows it."""
 
 import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,40 +8,19 @@ from typing import Any
 import pytest
 
 from rocketconnect_cli.embedded.rocketmq_jars import rocketmq_jars
-from rocketconnect_kit.java.find import find_javac
 from rocketmq_remoting import Client, PulledMessage
 from services.executor.topics.traces import id_of
+from tests.e2e.message_trace.java import compiled
 from tests.processes import wait_until
 from tests.rocketmq_admin import admin_tool
 from tests.spoken import rc
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
-_SOURCE = Path(__file__).with_name("TracedClients.java")
 
 
 @pytest.fixture(scope="session")
 def java_clients(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Run the Java program and return what it prints."""
-    classes = tmp_path_factory.mktemp("java-traced")
-    jars, javac = rocketmq_jars(), find_javac().resolve()
-    compiled = [str(javac), "-encoding", "UTF-8", "-cp", f"{jars}/*", "-d", str(classes), str(_SOURCE)]
-    subprocess.run(compiled, check=True, timeout=120, capture_output=True)
-
-    def run(*arguments: str) -> str:
-        flags = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Drocketmq.client.rebalance.waitInterval=1000")
-        own = (f"-Duser.home={classes}", f"-Drocketmq.client.logRoot={classes}")
-        done = subprocess.run(
-            [str(javac.with_name("java")), *flags, *own, "-cp", f"{classes}:{jars}/*", "TracedClients", *arguments],
-            env={**os.environ, "ROCKETMQ_HOME": str(classes)},
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return run
+    return compiled(tmp_path_factory.mktemp("java-traced"))
 
 
 def traced(instance: Any, topic: str, *words: str) -> list[dict[str, Any]]:

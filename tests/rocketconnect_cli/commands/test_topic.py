@@ -225,7 +225,7 @@ def test_a_trace_is_shown_step_by_step_and_says_what_is_missing(rest_factory: Re
         "storeHost": "10.0.0.9:10911",
         "messageType": "delayed",
     }
-    got = {"kind": "TRACE_STEP_KIND_CONSUMED", "group": "readers", "retries": 2}
+    got = {"kind": "TRACE_STEP_KIND_CONSUMED", "group": "readers", "retries": 2, "messageType": ""}
     stored = {
         "queue": "orders/b/0",
         "offset": "7",

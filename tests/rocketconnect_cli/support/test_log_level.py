@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
+from rocketconnect_cli.shown import local_time
 from tests.rocketconnect_cli.conftest import RestFactory
 from tests.spoken import rc
 
 LEVELS = [
     {"logger": "root", "level": "LOG_LEVEL_INFO"},
-    {"logger": "a.b", "level": "LOG_LEVEL_DEBUG", "connector": "c", "until": "then"},
+    {"logger": "a.b", "level": "LOG_LEVEL_DEBUG", "connector": "c", "until": "2026-11-28T08:10:00.052590336Z"},
 ]
 ANSWER = {"processes": [{"service": "executor", "workerId": "w", "levels": LEVELS}]}
 
@@ -35,7 +36,7 @@ def test_a_level_is_set_as_it_was_told(rest_factory: RestFactory, words: tuple[s
     assert {key: value for key, value in json.loads(rest.sent[0]).items() if value} == sent
     assert [line.split() for line in out.splitlines()[1:]] == [
         ["executor", "w", "root", "INFO", "-", "-"],
-        ["executor", "w", "a.b", "DEBUG", "c", "then"],
+        ["executor", "w", "a.b", "DEBUG", "c", *local_time("2026-11-28T08:10:00Z").split()],
     ]
 
 
