@@ -47,9 +47,10 @@ class JavaSinkTask(BufferedSinkTask):
     def start(self) -> Mapping[str, QueuePosition]:
         """Starts Java's task, which stores no positions for us. See SinkTask."""
         self.close()
-        java = self._java = self._sink.java(self._config)
-        JAVA_LOG.follow(self._context.log)
+        java = self._sink.java(self._config)
         self._stages = stages.made(java, self._config.own)
+        self._java = java
+        JAVA_LOG.follow(self._context.log)
         self._handles = Handles(java.jpype)
         self._queues, self._given, self._paused, self._refused = {}, {}, set(), {}
         self._commit_at = time.monotonic() + self._interval
