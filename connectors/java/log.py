@@ -18,7 +18,7 @@ OPTIONS = (
 _LINE = re.compile(r"(ERROR|WARN|INFO|DEBUG|TRACE) \S+ - ")
 _LEVELS = {"ERROR": logging.ERROR, "WARN": logging.WARNING, "INFO": logging.INFO}
 _LONGEST = 10_000
-"""Bytes: a longer line is several."""
+"""Characters: a longer line is several."""
 
 
 class JavaLog:
@@ -40,6 +40,7 @@ class JavaLog:
     def follow(self, log: logging.Logger) -> None:
         """A task with this log runs in Java from now on."""
         self._tasks.append(log)
+        self._level = logging.INFO
 
     def leave(self, log: logging.Logger) -> None:
         """It has ended; nothing happens where it did not run."""
@@ -47,9 +48,9 @@ class JavaLog:
             self._tasks.remove(log)
 
     def _read(self, reading: int) -> None:
-        with open(reading, "rb") as file:
+        with open(reading, encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             while line := file.readline(_LONGEST):
-                self._say(line.decode(errors="backslashreplace").rstrip())
+                self._say(line.rstrip())
 
     def _say(self, line: str) -> None:
         tasks = self._tasks.copy()

@@ -120,8 +120,9 @@ def _mean(seconds: float, count: float) -> float | None:
 
 
 def _freshness(tasks: Sequence[tuple[TaskView, pb.TaskMetrics]], now: float) -> float | None:
+    # A worker may say of a time, too, what it likes: protobuf's own conversion raises for what is no date.
     newest = [
-        metrics.newest_record.ToNanoseconds() / 1e9
+        metrics.newest_record.seconds + metrics.newest_record.nanos / 1e9
         for task, metrics in tasks
         if task.state in UNDER_WAY and metrics.HasField("newest_record")
     ]

@@ -1,6 +1,7 @@
 """Where lines of Java go, without a Java."""
 
 import logging
+import os
 
 import pytest
 
@@ -58,3 +59,15 @@ def test_an_exception_has_the_level_of_its_line_and_where_it_was_raised_is_for_d
         "DEBUG \t... 3 more",
         "DEBUG DEBUG a.B - little",
     ]
+
+
+def test_a_line_that_is_too_long_is_cut_between_characters_and_what_is_no_text_is_shown_as_bytes() -> None:
+    java = JavaLog()
+    log, kept = log_of("long")
+    java.follow(log)
+    reading, writing = os.pipe()
+    for line in ("x" + "ü" * 12_000).encode(), b"\xff":
+        os.write(writing, line + b"\n")
+    os.close(writing)
+    java._read(reading)
+    assert kept.lines == ["INFO x" + "ü" * 9_999, "INFO " + "ü" * 2_001, "INFO \\xff"]

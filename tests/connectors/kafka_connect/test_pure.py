@@ -2,14 +2,19 @@
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from connectors.java.log import JAVA_LOG
+from connectors.kafka_connect import sink_task
 from connectors.kafka_connect.frames import Written, records_of
 from connectors.kafka_connect.offered import kind_of
 from connectors.kafka_connect.options import concealed, options_of, revealed
+from connectors.kafka_connect.sink_task import JavaSinkTask
 from connectors.kafka_connect.topic_names import TopicNames
 from rocketconnect_sdk.configuration import foreign
+from rocketconnect_sdk.context import TaskContext
 from rocketconnect_sdk.errors import PermanentError
 from rocketconnect_sdk.options import Config, Kind
 from rocketconnect_sdk.plugins.kafka import JavaConnector, JavaOption, JavaPlugin
@@ -69,3 +74,21 @@ def test_a_connector_that_speaks_to_kafka_itself_is_refused_by_its_check() -> No
     made = kind_of(JavaPlugin("iceberg", "1", "", {}, [connector], Path()), connector)()
     (problem,) = made.check(Config({}, {}))
     assert (problem.key, problem.reason) == ("connector.class", "speaks to Kafka itself, and there is none here")
+
+
+def test_a_sink_whose_stages_cant_be_made_ends_with_why_and_has_no_lines_of_java_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Sink:
+        def java(self, _: Config) -> object:
+            return object()
+
+    def made(*_: object) -> None:
+        msg = "no class a.B"
+        raise PermanentError(msg)
+
+    monkeypatch.setattr(sink_task.stages, "made", made)
+    sink: Any = Sink()
+    task = JavaSinkTask(sink, Config({}, {}), {}, TaskContext())
+    with pytest.raises(PermanentError, match=r"no class a\.B"):
+        task.start()
+    task.close()
+    assert JAVA_LOG._tasks == []

@@ -50,6 +50,13 @@ def test_latencies_are_those_since_the_sample_before_and_the_newest_record_says_
     assert [sample.freshness_seconds for sample in kept.of("u1")] == [None, 3, 0, None]
 
 
+def test_a_worker_that_tells_a_time_that_no_clock_can_show_ends_no_round_of_samples() -> None:
+    kept = History()
+    for second, told in enumerate((1 << 62, -(1 << 62))):
+        kept.take(view(task(newest_record=Timestamp(seconds=told))), at(second))
+    assert [sample.freshness_seconds for sample in kept.of("u1")] == [0, pytest.approx(1 << 62)]
+
+
 def test_a_task_that_was_started_again_counts_from_zero_and_one_that_nobody_runs_measures_nothing() -> None:
     kept = History()
     for second, tasks in enumerate(([task(errors=5)], [task(errors=2)], [], [task(errors=3)])):

@@ -66,7 +66,7 @@ class GroupOffsets:
         if self._under_way is None or self._under_way.done():
             self._submit()
 
-    def watch(self, now: float) -> None:
+    def watch(self, now: float, *, may_look: bool = True) -> None:
         """Called often: shows what waits, and looks from time to time whether somebody else has set an offset, which is then told.
 
         The group's offset becomes that of the sink again: the sink goes on where it is.
@@ -75,7 +75,7 @@ class GroupOffsets:
             return
         if self._waiting:
             self._submit()
-        elif now >= self._look_at:
+        elif may_look and now >= self._look_at:
             self._look_at = now + self._every
             self._under_way = self._worker.submit(self._look)
 

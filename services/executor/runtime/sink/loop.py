@@ -143,7 +143,8 @@ class SinkRun:
         self._after_write(idle=not parts)
         self._look_for_resets()
         self._committer.poll(soon=not parts)
-        self._group.watch(time.monotonic())
+        # A broker tells who pulls: who is paused and follows is told when it goes on.
+        self._group.watch(time.monotonic(), may_look=not (self._follows and self._control.paused))
         self._say(idle=not parts)
         if self._share.changed():
             self._runtime.reporter.log("INFO", "its topics have other queues: begins anew, to read its share of them")
