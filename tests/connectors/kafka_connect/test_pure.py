@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from connectors.java.log import JAVA_LOG
-from connectors.kafka_connect import sink_task
+from connectors.kafka_connect import stages
 from connectors.kafka_connect.frames import Written, records_of
 from connectors.kafka_connect.offered import kind_of
 from connectors.kafka_connect.options import concealed, options_of, revealed
@@ -85,7 +85,7 @@ def test_a_sink_whose_stages_cant_be_made_ends_with_why_and_has_no_lines_of_java
         msg = "no class a.B"
         raise PermanentError(msg)
 
-    monkeypatch.setattr(sink_task.stages, "made", made)
+    monkeypatch.setattr(stages, "made", made)
     sink: Any = Sink()
     task = JavaSinkTask(sink, Config({}, {}), {}, TaskContext())
     with pytest.raises(PermanentError, match=r"no class a\.B"):

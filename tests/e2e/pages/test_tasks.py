@@ -33,6 +33,7 @@ CHANGING = {
     r"(?:worker|executor)-\d(?:, (?:worker|executor)-\d)*": "WORKERS",
     r"RCREPLAY_\w+": "RCREPLAY_UID",
     r"\d+ (ms|bytes|KiB)\b": r"N \1",
+    r"\(\d+ rows?\)": "(N rows)",
     r"\d+(?:\.\d+){3}(?::\d+)?": "ADDRESS",
     r"(?<=message )\S+(?=  at )": "ID",
     # Copies stand behind what the replay notes, or before it.
