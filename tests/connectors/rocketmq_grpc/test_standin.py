@@ -1,5 +1,6 @@
 """The families' suites against a stand-in, which is there at once; those against the proxy itself are in test_conformance.py."""
 
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 
@@ -8,6 +9,7 @@ import pytest
 from connectors.rocketmq_grpc.sink import RocketmqGrpcSink
 from connectors.rocketmq_grpc.source import RocketmqGrpcSource
 from rocketconnect_sdk.conformance.queue import QueueCase, QueueSuite
+from rocketconnect_sdk.errors import SystemAway
 from tests.connectors.amqp.driving import write, writing
 from tests.connectors.rocketmq_grpc.cases import options
 from tests.servers.rocketmq_grpc.standin import StandIn
@@ -24,8 +26,15 @@ def standin() -> Iterator[StandIn]:
 
 def queue_case(standin: StandIn, topic: str) -> QueueCase:
     def publish(texts: Sequence[str]) -> None:
-        with writing(RocketmqGrpcSink(), **options(standin, target_topic=topic, message_group="one")) as task:
-            assert write(task, texts) == {}
+        end = time.monotonic() + 60
+        while True:
+            try:
+                with writing(RocketmqGrpcSink(), **options(standin, target_topic=topic, message_group="one")) as task:
+                    assert write(task, texts) == {}
+                    return
+            except SystemAway:
+                # Its connection is cut with the others: it is not there yet, so nothing was written.
+                assert time.monotonic() < end
 
     given = options(standin, topics=topic, group="readers", invisible_duration="10s", topic_template="", source_cluster="B")
     return QueueCase(
