@@ -47,6 +47,15 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Remove from memory what Spark drivers have left that tests killed, when all workers have ended: none starts that would."""
+    if not hasattr(session.config, "workerinput"):
+        from services.executor.runtime.sink.spark.batches import remove_orphans
+
+        remove_orphans()
+
+
 class RocketMQFactory(Protocol):
     """Starts a further RocketMQ with these settings of its broker and system properties of Java."""
 

@@ -39,7 +39,7 @@ class Staging:
     def __init__(self) -> None:
         roots = [root for root in (_MEMORY, Path(tempfile.gettempdir())) if os.access(root, os.W_OK)]
         for root in roots:
-            _remove_orphans(root)
+            remove_orphans(root)
         # Made under a name that no cleaner looks for, and renamed once it is locked.
         made = Path(tempfile.mkdtemp(prefix=f"new-{_PREFIX}", dir=roots[0]))
         self._lock = os.open(made, os.O_RDONLY)
@@ -77,7 +77,8 @@ class Staging:
         os.close(self._lock)
 
 
-def _remove_orphans(root: Path) -> None:
+def remove_orphans(root: Path = _MEMORY) -> None:
+    """Removes the directories in it whose owners have died. Several may do so at once."""
     for path in root.glob(f"{_PREFIX}*"):
         try:
             directory = os.open(path, os.O_RDONLY)

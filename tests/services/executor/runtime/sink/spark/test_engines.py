@@ -1,9 +1,7 @@
 """Sinks on a real Spark."""
 
-import os
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +21,7 @@ from services.executor.contract.task import Kind
 from services.executor.runtime.rocketmq.queue_names import text
 from services.executor.runtime.sink.decode.part import Part
 from services.executor.runtime.sink.spark import batches as spark_batches
+from services.executor.runtime.sink.spark import engines as spark_engines
 from services.executor.runtime.sink.spark.engines import DataFrameEngine
 from services.executor.runtime.sink.spark.steps import Steps
 from tests.services.executor.runtime.conftest import PLUGINS, Tasks, rows
@@ -66,6 +65,13 @@ def test_small_and_large_batches_of_a_record_sink_arrive_once_and_in_order(
 ) -> None:
     """It tells where the Spark UI is, too, of which the sessions of tests have none."""
     monkeypatch.setattr(type(spark.sparkContext), "uiWebUrl", "http://127.0.0.1:4040")
+    stagings: list[spark_batches.Staging] = []
+
+    def staged() -> spark_batches.Staging:
+        stagings.append(spark_batches.Staging())
+        return stagings[-1]
+
+    monkeypatch.setattr(spark_engines, "Staging", staged)
     few = [f"small {number}" for number in range(10)]
     many = [f"large {number} " + "x" * 100 for number in range(40_000)]
     table = tasks.path / "t.db"
@@ -80,7 +86,8 @@ def test_small_and_large_batches_of_a_record_sink_arrive_once_and_in_order(
     assert source.stop().clean
     assert running.stop().clean
     assert rows(table) == few + many
-    assert not list(Path("/dev/shm").glob(f"rocketconnect-stage-{os.getpid()}-*"))
+    (staging,) = stagings
+    assert not staging._path.exists()
 
 
 @pytest.mark.slow
