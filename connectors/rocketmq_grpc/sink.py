@@ -15,8 +15,6 @@ from rocketconnect_sdk.options import Config, run_checks
 from rocketconnect_sdk.sink import Guarantee
 from rocketconnect_sdk.writes import FORM, Addressing, Connection, Template, WriteSink, template_option
 
-"""The options that say of which type a message is."""
-
 
 class RocketmqGrpcSink(WriteSink):
     """Sends messages whole to topics of a cluster that has an endpoint of gRPC, at least once."""

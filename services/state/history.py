@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rocketconnect.state.v1 import state_service_pb2 as pb
 
 from services.state.model import BADNESS, PLAN, ConnectorView, Moment, Sample, State, TaskView
-from services.state.wire import UNDER_WAY, shown_metrics
+from services.state.wire import UNDER_WAY, seconds_of, shown_metrics
 
 STEP_SECONDS = 10.0
 """Between two samples."""
@@ -106,8 +106,10 @@ class History:
 def _since(before: Mapping[int, _Counted] | None, now: Mapping[int, _Counted]) -> _Counted:
     """What was counted since a moment; nothing is known of before the first."""
     found = _Counted()
-    for task, counted in now.items() if before is not None else ():
-        old = (before or {}).get(task, _Counted())
+    if before is None:
+        return found
+    for task, counted in now.items():
+        old = before.get(task, _Counted())
         # A task that was started again counts from 0.
         started = any(new < earlier for new, earlier in zip(counted, old, strict=True))
         old = _Counted() if started else old
@@ -120,9 +122,8 @@ def _mean(seconds: float, count: float) -> float | None:
 
 
 def _freshness(tasks: Sequence[tuple[TaskView, pb.TaskMetrics]], now: float) -> float | None:
-    # A worker may say of a time, too, what it likes: protobuf's own conversion raises for what is no date.
     newest = [
-        metrics.newest_record.seconds + metrics.newest_record.nanos / 1e9
+        seconds_of(metrics.newest_record)
         for task, metrics in tasks
         if task.state in UNDER_WAY and metrics.HasField("newest_record")
     ]

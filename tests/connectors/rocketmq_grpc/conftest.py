@@ -3,10 +3,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from rocketmq_remoting import Client
-from tests.connectors.rocketmq.clusters import Cluster
+from tests.connectors.rocketmq.conftest import cluster
 from tests.servers.rocketmq_grpc.proxy import Proxy
 from tests.shared_rocketmq import RocketMQ
+
+__all__ = ["cluster"]
 
 
 @pytest.fixture(scope="session")
@@ -14,13 +15,6 @@ def proxy(rocketmq: RocketMQ) -> Iterator[Proxy]:
     """An endpoint of gRPC before the broker that all tests share."""
     with Proxy(rocketmq.name_server, rocketmq.jars).running() as running:
         yield running
-
-
-@pytest.fixture
-def cluster(rocketmq: RocketMQ) -> Iterator[Cluster]:
-    """The same cluster, by its name server."""
-    with Client(rocketmq.name_server) as client:
-        yield Cluster(rocketmq.name_server, client)
 
 
 @pytest.fixture

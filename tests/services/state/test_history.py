@@ -54,7 +54,7 @@ def test_a_worker_that_tells_a_time_that_no_clock_can_show_ends_no_round_of_samp
     kept = History()
     for second, told in enumerate((1 << 62, -(1 << 62))):
         kept.take(view(task(newest_record=Timestamp(seconds=told))), at(second))
-    assert [sample.freshness_seconds for sample in kept.of("u1")] == [0, pytest.approx(1 << 62)]
+    assert [sample.freshness_seconds for sample in kept.of("u1")] == [0, 1_000_001]
 
 
 def test_a_task_that_was_started_again_counts_from_zero_and_one_that_nobody_runs_measures_nothing() -> None:
